@@ -73,9 +73,7 @@ pub(super) fn problem(run: &RunId, refusal: &Refusal) -> Problem {
         Refusal::StaleEpoch { .. } => {
             new(Kind::Held, "stale_epoch").help(Help::from("another session took the run; see ") + resume(run))
         }
-        Refusal::NoSuchEpoch { .. } => {
-            new(Kind::Held, "no_such_epoch").help(Help::from("see which session holds it: ") + resume(run))
-        }
+        Refusal::NoSuchEpoch { .. } => new(Kind::Held, "no_such_epoch").help(Help::from("see ") + resume(run)),
         Refusal::Mismatch { what, .. } => {
             new(Kind::Refused, "wrong_run").help(format!("correct the {what}, or name the other run"))
         }

@@ -1,6 +1,7 @@
 //! Runs that several machines share in a git remote, as users meet them.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -52,6 +53,27 @@ impl Team {
         fs::rename(&away, self.hub()).unwrap();
         answer
     }
+}
+
+/// What a repository says of SSH is another matter.
+#[test]
+fn the_program_for_ssh_that_a_user_configured_is_used() {
+    let team = Team::new();
+    let script = team.laptop.path("../ssh");
+    fs::write(&script, "#!/bin/sh\nfor word; do line=$word; done\nexec sh -c \"$line\"\n").unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let settings = team.laptop.path("../gitconfig");
+    fs::write(&settings, format!("[core]\n\tsshCommand = {}\n", script.display())).unwrap();
+    let address = format!("ssh://no-such-host{}", team.hub().display());
+    team.laptop.git(&["remote", "set-url", "origin", &address]);
+    name_store(&team.laptop, "git:origin");
+    for args in [&["remote", "use", "git:origin"][..], &["start", "debug", "--id", "r1"]] {
+        let mut command = team.laptop.flow_command();
+        command.args(args).env("GIT_CONFIG_GLOBAL", &settings);
+        run(command, "").ok();
+    }
+    accept(&team.server);
+    assert_eq!(ids(&team.server), ["r1"]);
 }
 
 /// Accepts a store that is named already, so that it is not tried again.

@@ -61,6 +61,7 @@ pub struct BareRepository {
     /// The user's repository, whose headers log in at the address.
     users: Option<PathBuf>,
     headers: OnceLock<Vec<(String, String)>>,
+    has_own_ssh: OnceLock<bool>,
 }
 
 /// What a commit says.
@@ -103,7 +104,7 @@ impl BareRepository {
     /// Touches none of them.
     #[must_use]
     pub fn new(git: Git, dir: PathBuf, address: String, users: Option<PathBuf>) -> Self {
-        Self { git, dir, address, users, headers: OnceLock::new() }
+        Self { git, dir, address, users, headers: OnceLock::new(), has_own_ssh: OnceLock::new() }
     }
 
     /// Makes the directory, if it is missing, and once more if git would read more settings in it than those of a new one. It
@@ -368,13 +369,16 @@ impl BareRepository {
         command.env("GIT_TERMINAL_PROMPT", "0").env("SSH_ASKPASS_REQUIRE", "never").env("LC_ALL", "C");
         // No address may name a program.
         command.env("GIT_ALLOW_PROTOCOL", "file:git:http:https:ssh");
-        if self.is_by_ssh() && std::env::var_os("GIT_SSH_COMMAND").is_none() && std::env::var_os("GIT_SSH").is_none() {
+        let place = self.dir.parent().unwrap_or(Path::new("/"));
+        let is_set = ["GIT_SSH_COMMAND", "GIT_SSH"].iter().any(|name| std::env::var_os(name).is_some());
+        // A variable would take the place of what the user configured.
+        if self.is_by_ssh() && !is_set && !self.has_own_ssh.get_or_init(|| self.git.has_own_ssh(place)) {
             command.env("GIT_SSH_COMMAND", "ssh -o BatchMode=yes");
         }
         command.envs(self.git.environment.iter().map(|(name, value)| (name, value)));
         command.envs(self.settings());
         // What is in the way of git's own directories is not this one's.
-        command.current_dir(self.dir.parent().unwrap_or(Path::new("/")));
+        command.current_dir(place);
         let input = match input {
             Some(bytes) => file_with(bytes).map_err(|error| format!("cannot write what git is to read: {error}"))?,
             None => Stdio::null(),

@@ -47,6 +47,14 @@ impl Git {
         settings.filter_map(|(key, value)| Some((text(key)?, text(value?)?))).collect()
     }
 
+    /// Whether the user configured a program of their own for SSH. What a repository says is not asked.
+    pub(super) fn has_own_ssh(&self, dir: &Path) -> bool {
+        ["--global", "--system"].iter().any(|scope| {
+            let asked = self.ask(dir, &["config", scope, "--includes", "--get", "core.sshCommand"]);
+            asked.is_ok_and(|answer| answer.status.success())
+        })
+    }
+
     /// The directory of git's files that all worktrees of the repository share which contains `dir`.
     #[must_use]
     pub fn common_dir(&self, dir: &Path) -> Option<PathBuf> {
