@@ -54,7 +54,7 @@ pub(super) fn explained(error: &clap::Error, args: &[OsString]) -> Explained {
     let mut is_tip_due = tip.as_ref();
     let mut skips_blank = false;
     for part in rendered.lines() {
-        // The parser's own guess is about letters alone; and hardly anyone means an option that is none as a value.
+        // The parser's own guess is about letters alone; and a wrong option is seldom meant as a value.
         let guess = part.trim_start().strip_prefix("tip:");
         if guess.is_some_and(|guess| tip.is_some() || guess.starts_with(" to pass ")) {
             // The blank line behind the guess goes with it.

@@ -1,6 +1,6 @@
 //! Checks a log.
 
-use crate::codec::{LineFault, LogLine, unseal};
+use crate::codec::{LineFault, unseal};
 use crate::doctor::facts::{FileState, RunFacts};
 use crate::doctor::finding::{Findings, RepairStep};
 use crate::doctor::lines::{is_marker, last_line_with, line_after, numbers_of, open_end};
@@ -112,10 +112,12 @@ fn lines(facts: &RunFacts, mend: Option<&RepairStep>, found: &mut Findings) {
         finding.on_line(line.number).mend(mend.cloned());
     }
     // The scan sorts events by their positions, and each keeps the number of its line.
-    let is_unordered = |two: &&[LogLine]| two[0].number > two[1].number && two[0].event.seq < two[1].event.seq;
-    if let Some(two) = facts.scan.lines.windows(2).find(is_unordered) {
-        let message = format!("event {} stands before event {}", two[1].event.seq, two[0].event.seq);
-        found.add("log_unordered", &path, message).on_line(two[1].number).mend(mend.cloned());
+    for two in facts.scan.lines.windows(2) {
+        if two[0].number > two[1].number && two[0].event.seq < two[1].event.seq {
+            let message = format!("event {} stands before event {}", two[1].event.seq, two[0].event.seq);
+            found.add("log_unordered", &path, message).on_line(two[1].number).mend(mend.cloned());
+            break;
+        }
     }
 }
 

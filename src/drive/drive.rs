@@ -78,8 +78,9 @@ pub fn drive(cx: &Context, request: &DriveRequest, person: &mut dyn Person) -> R
         },
     };
     let audience: Audience<'_> = Rc::new(RefCell::new(Some(person)));
-    let check = |known: &Known| can_be_driven(cx, request, known);
-    let mut notebook = match RunNotebook::open_watched(cx, opening, Rc::clone(&audience), &check)? {
+    let opened =
+        RunNotebook::open_watched(cx, opening, Rc::clone(&audience), &|known| can_be_driven(cx, request, known))?;
+    let mut notebook = match opened {
         Opened::Ready(notebook) => *notebook,
         Opened::Stopped(report) => return Ok(report),
     };

@@ -6,7 +6,7 @@ use crate::machine::diagnostic::yaml_problem;
 use crate::machine::{Diagnostic, Name};
 use crate::model::limits;
 
-/// What to do about a file that is no workflow.
+/// How to write a workflow, for a file that is not one.
 pub(super) const HOW: &str =
     "`flow help workflows` shows how to write one, and `flow workflow show debug --source` prints one";
 

@@ -105,7 +105,7 @@ fn what_stands_behind_a_word_for_a_secret_is_masked() {
         "MYSQL_PWD=hunter2000 mysql",
         "Server=db;Uid=ada;Pwd=hunter2000;",
         "AccountName=a;AccountKey=hunter2000==;EndpointSuffix=b",
-        "//registry.npmjs.org/:_auth=hunter2000",
+        "//npm.example.org/:_auth=hunter2000",
         "_auth = \"hunter2000\"",
         "npm_config__auth=hunter2000",
         "https://hunter2000%2Bhunter2000@example.org/a.git",

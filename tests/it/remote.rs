@@ -609,7 +609,7 @@ fn a_local_log_that_is_damaged_is_repaired_before_it_is_shared() {
         record(server, "r1", "four").ok();
         for machine in [laptop, server] {
             machine.flow(["verify", "r1"]).ok();
-            // The gap that the repair names is no damage of the store.
+            // A gap that a repair has named is not damage.
             assert!(!format!("{:?}", found(machine)).contains("store_"), "{damage}");
         }
     }

@@ -101,8 +101,8 @@ fn program(command: &str) -> Option<(&str, usize)> {
     None
 }
 
-/// The program that a command line names by a path at which there is no file. What a shell would find in `PATH`, or put
-/// together from variables, is not asked for.
+/// The program of a command line, if it is a path and no file is there. A name without a path and one with variables are
+/// left to the shell.
 pub(super) fn missing_program(cx: &Context, command: &str) -> Option<String> {
     let word = shlex::split(program(command)?.0)?.pop()?;
     let path = match (word.strip_prefix("~/"), &cx.env.home) {

@@ -56,8 +56,7 @@ impl StoreAsker {
         Self { has_asked, _end: asker.is_ok().then_some(end) }
     }
 
-    /// Whether the store was asked after this began, so that what is read from now on is no older than that. A store that is
-    /// not reached was asked as well.
+    /// Whether the store was asked since this began, also if it was not reached. What is read from then on is no older.
     #[must_use]
     pub fn has_asked(&self) -> bool {
         self.has_asked.load(Ordering::Acquire)

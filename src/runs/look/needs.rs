@@ -27,24 +27,26 @@ impl Needs {
     pub fn look(&mut self, cx: &Context) -> Result<(AttentionReport, Vec<String>)> {
         let report = attention(cx, &AttentionRequest::default())?;
         let (mut now, mut seen_once) = (BTreeSet::new(), BTreeSet::new());
-        let mut take = |what: (String, String), may_pass: bool| {
-            if !may_pass || self.known.contains(&what) || self.seen_once.contains(&what) {
-                now.insert(what);
-                return;
-            }
-            // What the run needed before is not told again when this was only a moment.
-            now.extend(self.known.iter().filter(|(run, _)| *run == what.0).cloned());
-            seen_once.insert(what);
-        };
+        let mut needs = Vec::new();
         for card in &report.runs {
             // The need alone is not enough: a run may be asked a second question.
             let need = card.need.map_or("", |need| need.as_str());
             let seq = card.last_seq.unwrap_or_default();
             let may_pass = card.need.is_some_and(Need::may_pass);
-            take((card.run.head.run_id.to_string(), format!("{need} since {seq}")), may_pass);
+            needs.push((card.run.head.run_id.to_string(), format!("{need} since {seq}"), may_pass));
         }
         for run in &report.unreadable {
-            take((run.run_id.clone(), run.reason.clone()), true);
+            needs.push((run.run_id.clone(), run.reason.clone(), true));
+        }
+        for (run, need, may_pass) in needs {
+            let what = (run, need);
+            if !may_pass || self.known.contains(&what) || self.seen_once.contains(&what) {
+                now.insert(what);
+                continue;
+            }
+            // What the run needed before is not told again when this was only a moment.
+            now.extend(self.known.iter().filter(|(run, _)| *run == what.0).cloned());
+            seen_once.insert(what);
         }
         let news = now.difference(&self.known).map(|(run, _)| run.clone()).collect();
         (self.known, self.seen_once) = (now, seen_once);

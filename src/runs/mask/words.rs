@@ -79,7 +79,7 @@ pub(super) fn behind_word(text: &Text<'_>, at: usize, word: &'static str) -> Vec
     if behind.is_secret(text, from, end, is_quoted) { vec![Secret { kept: from, end }] } else { Vec::new() }
 }
 
-/// Those of the entries of a list at `at` that are secrets; nothing if it is no list, as a value may begin with a bracket.
+/// The secrets among the entries of the list at `at`; `None` if it is not a list: a value may begin with a bracket as well.
 pub(super) fn secrets_in_list(
     text: &Text<'_>,
     at: usize,

@@ -68,15 +68,13 @@ impl Shared {
 
     /// The lines of a run. Where some are damaged or missing, nothing is sent: it would stay so for all machines.
     fn whole_log(&self, run: &RunDir) -> Result<String, StoreError> {
-        let damaged =
-            |why: String| StoreError::DamagedLog { run: run.id().clone(), at: run.address(Document::Log), why };
         let bytes = run.log_bytes()?.unwrap_or_default();
-        let lines = String::from_utf8(bytes).map_err(|_| damaged("it is not UTF-8 text".to_owned()))?;
+        let lines = String::from_utf8(bytes).map_err(|_| damaged(run, "it is not UTF-8 text".to_owned()))?;
         if let Some(why) = faults_in(&lines).into_iter().next() {
-            return Err(damaged(why));
+            return Err(damaged(run, why));
         }
         if !lines.ends_with('\n') {
-            return Err(damaged("its last line is not whole".to_owned()));
+            return Err(damaged(run, "its last line is not whole".to_owned()));
         }
         Ok(lines)
     }
@@ -88,7 +86,7 @@ impl Shared {
         match shown {
             Some(shown) if shown > last => {
                 let why = format!("it ends at event {last}, and run.yaml shows event {shown}");
-                Err(StoreError::DamagedLog { run: run.id().clone(), at: run.address(Document::Log), why })
+                Err(damaged(run, why))
             }
             _ => Ok(()),
         }
@@ -173,4 +171,9 @@ fn end_of_part(lines: &str) -> usize {
         end += line.len();
     }
     end
+}
+
+/// That the log of a run of this checkout is damaged.
+fn damaged(run: &RunDir, why: String) -> StoreError {
+    StoreError::DamagedLog { run: run.id().clone(), at: run.address(Document::Log), why }
 }

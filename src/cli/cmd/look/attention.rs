@@ -41,7 +41,7 @@ fn wait(cx: &Context, exec: &[OsString], out: &mut Out) -> Ended {
     let mut needs = Needs::default();
     let asker = StoreAsker::begin(cx);
     let cx = &cx.offline();
-    // What a run needed when it was seen last, another machine may have given it.
+    // Another machine may have answered what a run asked when it was seen last.
     while !asker.has_asked() {
         if reader_left(SHORT) {
             return Ok(Exit::Done);
