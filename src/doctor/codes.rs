@@ -42,6 +42,7 @@ pub(super) const CODES: &[(&str, Severity)] = &[
     ("quarantine", Severity::Info),
     // run.yaml.
     ("run_empty", Severity::Error),
+    ("run_misplaced", Severity::Error),
     ("run_elsewhere", Severity::Info),
     ("left_out", Severity::Info),
     ("run_yaml_missing", Severity::Warning),

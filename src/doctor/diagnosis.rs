@@ -6,11 +6,12 @@ use crate::doctor::finding::{Findings, RepairStep};
 use crate::doctor::project::in_words;
 use crate::doctor::rewrite::{Basis, Rewrite};
 use crate::doctor::{activities, document, log, tree};
-use crate::engine::{RunState, pinned};
+use crate::engine::{Fault, RunState, pinned};
 use crate::machine::Machine;
-use crate::model::{Number, Seq, Timestamp};
+use crate::model::{Help, Number, Seq, Timestamp};
 use crate::runs::OpenedProject;
 use crate::runs::open::checkout::{places_of_log, places_of_lost};
+use crate::runs::open::fault::{has_other_run, put_back};
 use crate::runs::open::pinned::catalog_machine;
 use crate::store::StoredRun as _;
 use crate::store::local::RunDir;
@@ -40,6 +41,12 @@ pub(super) fn diagnose(
     facts.is_copy = project.runs().copies_with(run.id()).is_some();
     tree::check(&facts, project.trust(), &mut findings);
     let (reconciled, read) = facts.reconcile();
+    if let Some(Fault::OtherRun(of)) = reconciled.faults.first() {
+        // Every file is that of the other run, and which one people want to keep is theirs to say.
+        let message = Help::from(format!("the directory{}; ", has_other_run(of))) + put_back(project, of);
+        findings.add("run_misplaced", run.path(), message);
+        return Diagnosis { findings, rewrite: None };
+    }
     let shown = document::check(&facts, &reconciled, read, &mut findings);
     let rewrite = rewrite(project, &facts, shown.as_ref(), noted, now);
     let places = match (&facts.log, &shown) {
@@ -55,10 +62,18 @@ pub(super) fn diagnose(
     let is_due = findings.list.iter().any(|finding| finding.repair == Some(RepairStep::RewriteLog));
     let rewrite = if is_due { rewrite } else { None };
     activities::check(&facts, rewrite.as_ref(), &mut findings);
-    if rewrite.is_none() && shown.is_none() && RunState::fold(facts.scan.events()).is_none() {
+    if rewrite.is_none() {
+        let is_refused =
+            reconciled.faults.iter().any(|fault| matches!(fault, Fault::Rewound { .. } | Fault::Joined(_)));
         // `run.yaml` cannot be rebuilt without a log that begins the run.
+        let has_no_start = shown.is_none() && RunState::fold(facts.scan.events()).is_none();
         for finding in &mut findings.list {
-            finding.repair.take_if(|repair| matches!(repair, RepairStep::Rebuild | RepairStep::Recover));
+            finding.repair.take_if(|repair| match repair {
+                RepairStep::Shelve(_) | RepairStep::OwnLog | RepairStep::RewriteLog => false,
+                RepairStep::Rebuild | RepairStep::Recover => is_refused || is_kept || has_no_start,
+                // The recovery of the next writer comes before these.
+                _ => is_refused || is_kept,
+            });
         }
     }
     if facts.is_partial() {

@@ -93,7 +93,7 @@ impl RunFacts {
         };
         let read = file.clone().unwrap_or_default();
         let noted = self.note.as_ref().map(|note| note.seq).unwrap_or_default();
-        (reconcile(file, &self.scan, noted), read)
+        (reconcile(&self.id, file, &self.scan, noted), read)
     }
 
     /// Whether another program made the run, and flow has not written to it.

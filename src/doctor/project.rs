@@ -35,7 +35,6 @@ const DEPTH: usize = 16;
 /// Checks everything except the runs.
 pub(super) fn check(project: &OpenedProject, found: &mut Findings) {
     let (shared, trust) = (&project.cx.disk, project.trust());
-    let left_out = &project.cx.git.left_out(project.root(), ".flow/schemas/*");
     let (root, disk) = (project.path(), &**shared);
     let all = match entries(disk, root) {
         Ok(all) => all,
@@ -91,11 +90,13 @@ pub(super) fn check(project: &OpenedProject, found: &mut Findings) {
         );
         found.add("gitignore_tracked", &root.join(".gitignore"), message);
     }
-    if project.cx.left_out_rules(project.root()).is_empty() {
+    if project.cx.left_out_rules(project.root()).is_ok_and(|rules| rules.is_empty()) {
         rules(disk, root, ".gitattributes", GITATTRIBUTES, "gitattributes_incomplete", found);
     }
-    if entry_called(&all, SCHEMA_DIR).is_some() {
-        schemas(disk, root, left_out, found);
+    if entry_called(&all, SCHEMA_DIR).is_some()
+        && let Ok(left_out) = project.cx.left_out_files(project.root(), ".flow/schemas/*")
+    {
+        schemas(disk, root, &left_out, found);
     }
     let catalog = Catalog::new(Arc::clone(shared), Some(root.to_owned()));
     workflows(&catalog, root, found);
@@ -255,11 +256,17 @@ fn scripts(catalog: &Catalog, root: &Path, found: &mut Findings) {
     }
 }
 
-/// Reports names in `runs/` that cannot be runs, and names that differ only in case.
 /// Tells of the runs of which a sparse checkout leaves out the whole directory.
 fn left_out_runs(project: &OpenedProject, found: &mut Findings) {
     let (cx, root) = (&project.cx, project.root());
-    for file in cx.git.left_out(root, ".flow/runs/*/run.yaml") {
+    let files = match cx.left_out_files(root, ".flow/runs/*/run.yaml") {
+        Ok(files) => files,
+        Err(unknown) => {
+            found.add("left_out", project.path(), in_words(&unknown));
+            return;
+        }
+    };
+    for file in files {
         let Some(run) = file.strip_suffix("/run.yaml") else { continue };
         // What is there of another one is looked at with the runs.
         if !cx.disk.is_dir(&root.join(run)) {
@@ -274,6 +281,7 @@ pub(super) fn in_words(left_out: &Error) -> Help {
     Help::from(format!("{left_out}; ")) + help
 }
 
+/// Reports names in `runs/` that cannot be runs, and names that differ only in case.
 fn runs(disk: &dyn Disk, root: &Path, trust: Trust, found: &mut Findings) {
     let dir = root.join(RUNS);
     let all = match entries(disk, &dir) {

@@ -309,10 +309,18 @@ fn check_run(disk: &dyn Disk, path: &Path, text: &str) -> Vec<Violation> {
     if !violations.is_empty() {
         return violations;
     }
-    for fault in reconcile(Ok(Some(run)), &log, Seq(0)).faults {
+    let id = run.document().id.clone();
+    for fault in reconcile(&id, Ok(Some(run)), &log, Seq(0)).faults {
         // The faults of the log are reported for its own file.
-        if let Fault::Edit { fault, place } = fault {
-            violations.push(Violation { pointer: fault.pointer().to_owned(), message: fault.to_string(), place });
+        match fault {
+            Fault::Edit { fault, place } => {
+                violations.push(Violation { pointer: fault.pointer().to_owned(), message: fault.to_string(), place });
+            }
+            Fault::OtherRun(of) => {
+                violations
+                    .push(violation(None, format!("metadata.id is `{id}`, and the log beside it is that of `{of}`")));
+            }
+            _ => {}
         }
     }
     violations

@@ -375,8 +375,21 @@ impl Context {
     /// Refuses to go on as if `path`, relative to `root`, did not exist, if git has it and a sparse checkout leaves it out.
     pub(crate) fn refuse_left_out(&self, root: &Path, path: &str) -> Result<()> {
         let is_here =
-            self.git.left_out(root, path).is_empty() && self.git.left_out(root, &format!("{path}/**")).is_empty();
+            self.left_out_files(root, path)?.is_empty() && self.left_out_files(root, &format!("{path}/**"))?.is_empty();
         if is_here { Ok(()) } else { Err(self.left_out(root, path)) }
+    }
+
+    /// The files below `path` that a sparse checkout leaves out, relative to `root`; `path` may be a pattern with stars.
+    ///
+    /// # Errors
+    /// `left_out_unknown` if the checkout may be sparse and git does not tell.
+    pub(crate) fn left_out_files(&self, root: &Path, path: &str) -> Result<Vec<String>> {
+        self.git.left_out(root, path).map_err(|why| {
+            let message = format!("git does not tell which files this sparse checkout leaves out: {why}");
+            Problem::new(Kind::Io, "left_out_unknown", message)
+                .help("make git work here and run the command again; nothing was written")
+                .into()
+        })
     }
 
     /// The error that a sparse checkout leaves out the whole `.flow`, for a caller who found none. Asks git.
@@ -545,7 +558,7 @@ impl OpenedProject {
         if self.is_kept_out_of_git() {
             return Ok(());
         }
-        Ok(self.project.keep_out_of_git(&self.cx.left_out_rules(self.root()), request)?)
+        Ok(self.project.keep_out_of_git(&self.cx.left_out_rules(self.root())?, request)?)
     }
 
     /// The project that has the files of a run: this one, or that of the copies of shared runs.

@@ -78,8 +78,8 @@ impl Context {
             None => self.place_for_flow()?,
         };
         let has_schemas = with_schemas || self.disk.is_dir(&flow.join("schemas"));
-        let schemas = if has_schemas { self.schemas_here() } else { Vec::new() };
-        let left_out = self.left_out_rules(flow.parent().unwrap_or(&flow));
+        let schemas = if has_schemas { self.schemas_here()? } else { Vec::new() };
+        let left_out = self.left_out_rules(flow.parent().unwrap_or(&flow))?;
         let (project, made) = Project::init(&*self.disk, &flow, self.trust()?, &schemas, &left_out, &request)?;
         Ok((self.own(project)?, made))
     }
@@ -133,17 +133,18 @@ impl Context {
     }
 
     /// The files in `.flow` of the project in `root` that tell git what to do, and that a sparse checkout leaves out.
-    pub(crate) fn left_out_rules(&self, root: &Path) -> Vec<&'static str> {
-        if self.git.left_out(root, ATTRIBUTES).is_empty() { Vec::new() } else { vec![".gitattributes"] }
+    pub(crate) fn left_out_rules(&self, root: &Path) -> Result<Vec<&'static str>> {
+        let is_here = self.left_out_files(root, ATTRIBUTES)?.is_empty();
+        Ok(if is_here { Vec::new() } else { vec![".gitattributes"] })
     }
 
     /// The schemas for editors, without those that git has and a sparse checkout leaves out.
-    fn schemas_here(&self) -> Vec<(&'static str, &'static str)> {
+    fn schemas_here(&self) -> Result<Vec<(&'static str, &'static str)>> {
         let mut schemas = SCHEMAS.to_vec();
         if let Ok(root) = self.root_to_be() {
-            let left_out = self.git.left_out(&root, ".flow/schemas/*");
+            let left_out = self.left_out_files(&root, ".flow/schemas/*")?;
             schemas.retain(|(name, _)| !left_out.iter().any(|path| path.ends_with(name)));
         }
-        schemas
+        Ok(schemas)
     }
 }

@@ -413,6 +413,14 @@ const LEFT: &[Damage] = &[
         },
     },
     Damage {
+        code: "run_misplaced",
+        path: "/runs/copied",
+        hurt: |past| {
+            let (run, copied) = (past.sandbox.run_dir(&past.run), past.real_path("/runs/copied"));
+            crate::support::hostile::copy(&run, &copied);
+        },
+    },
+    Damage {
         code: "run_empty",
         path: "/runs/empty",
         hurt: |past| std::fs::create_dir(past.real_path("/runs/empty")).unwrap(),

@@ -814,6 +814,55 @@ fn a_file_of_a_run_that_a_sparse_checkout_leaves_out_alone_is_not_written_over()
     assert_eq!(flow(&["start", "debug", "--issue", "proj-9", "--json"]).exits(3).error()["code"], "left_out");
 }
 
+#[test]
+fn a_sparse_checkout_of_which_git_tells_nothing_begins_no_second_run() {
+    let repo = Repo::new();
+    repo.flow(&["start", "debug", "--id", "k9", "--issue", "PROJ-9"]).ok();
+    let there = sparse(&repo, &["src", ".flow"]);
+    let git = |args: &[&str]| repo.sandbox.git(&[&["-C", &there], args].concat());
+    git(&["sparse-checkout", "set", "--no-cone", "/*", "!/.flow/runs/k9"]);
+    let start = |args: &[&str]| repo.flow(&[&["-C", &there, "start", "debug", "--json"], args].concat());
+
+    // As a partial clone, which has not the file either.
+    let mut command = repo.sandbox.command("git");
+    command.args(["-C", &there, "rev-parse", "HEAD:.flow/runs/k9/run.yaml"]);
+    let blob = run(command, "").ok().stdout;
+    let object = format!("{there}/.git/objects/{}/{}", &blob[..2], blob[2..].trim());
+    std::fs::remove_file(repo.sandbox.path(&object)).unwrap();
+    let refused = start(&["--issue", "PROJ-9"]).exits(3).error();
+    assert_eq!(refused["code"], "left_out", "{refused}");
+
+    std::fs::write(repo.sandbox.path(&there).join(".git/index"), "not an index").unwrap();
+    for args in [["--issue", "PROJ-9"], ["--id", "k9"]] {
+        let refused = start(&args).exits(74).error();
+        assert_eq!(refused["code"], "left_out_unknown", "{refused}");
+    }
+    assert!(!repo.sandbox.path(&there).join(".flow/runs/k9").exists());
+}
+
+#[test]
+fn a_repair_that_cannot_be_finished_leaves_run_yaml_where_it_is() {
+    let repo = Repo::new();
+    repo.record("explore", "look");
+    let (run_yaml, log) =
+        (repo.sandbox.read(&repo.run, "run.yaml"), repo.sandbox.run_dir(&repo.run).join("events.jsonl"));
+    // An older log that git put back, and a run.yaml with the markers of a cherry-pick.
+    let text = std::fs::read_to_string(&log).unwrap();
+    let shorter: Vec<_> = text.lines().take(2).collect();
+    std::fs::write(&log, shorter.join("\n") + "\n").unwrap();
+    let marked = run_yaml.replacen("state:", "<<<<<<< HEAD\nstate:\n=======\n>>>>>>> b", 1);
+    std::fs::write(repo.sandbox.run_dir(&repo.run).join("run.yaml"), &marked).unwrap();
+    let report = repo.flow(&["doctor", "--repair", "--json"]).exits(65).json();
+    let left: Vec<_> = report["findings"].as_array().unwrap().iter().filter(|one| one["state"] == "left").collect();
+    let codes: Vec<_> = left.iter().map(|one| one["code"].as_str().unwrap()).collect();
+    assert_eq!(codes, ["run_yaml_conflict", "log_put_back", "activity_unknown"], "{report:#}");
+    assert_eq!(report["plan"], json!([]));
+    assert_eq!(repo.sandbox.read(&repo.run, "run.yaml"), marked);
+    // A repair that names the run goes on from the log that is here.
+    repo.repair();
+    repo.assert_sound();
+}
+
 /// A run that git does not have yet keeps `.flow` there.
 #[test]
 fn rules_for_git_that_a_sparse_checkout_leaves_out_are_not_written() {

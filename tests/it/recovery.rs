@@ -580,3 +580,49 @@ fn nothing_is_written_on_top_of_a_log_merged_from_two_branches() {
         assert_eq!(sandbox.records_of(&run, id), if id == "two" { 2 } else { 1 }, "{id}");
     }
 }
+
+#[test]
+fn a_run_whose_directory_was_copied_or_renamed_is_told_and_never_taken_for_the_other() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "one"]).ok();
+    let runs = sandbox.path(".flow/runs");
+    crate::support::hostile::copy(&runs.join("one"), &runs.join("two"));
+    // A repair by hand makes the copy look like a run.
+    std::fs::remove_file(runs.join("two/run.yaml")).unwrap();
+    let log = std::fs::read(runs.join("two/events.jsonl")).unwrap();
+    let listed = sandbox.flow(["list", "--json"]).ok().json();
+    assert_eq!(listed["runs"].as_array().unwrap().len(), 1, "{listed}");
+    assert_eq!(listed["unreadable"][0]["run_id"], "two");
+    for command in [
+        &["resume", "two"][..],
+        &["show", "two"],
+        &["cancel", "two", "--reason", "a copy"],
+        &["record-activity", "--run-id", "two", "--id", "x"],
+        &["fork", "two"],
+    ] {
+        let mut command = command.to_vec();
+        command.push("--json");
+        let error = sandbox.flow(command).exits(65).error();
+        assert_eq!(error["code"], "run_misplaced", "{error}");
+        assert_eq!(
+            error["message"],
+            format!("{} has the run `one`: a run cannot be copied or renamed by hand", runs.join("two").display())
+        );
+        assert!(error["help"].as_str().unwrap().starts_with("move the copy out of .flow/runs"), "{error}");
+    }
+    let told = sandbox.flow(["doctor", "--repair", "--json"]).exits(65).json();
+    assert_eq!(told["findings"][0]["code"], "run_misplaced");
+    assert_eq!(told["findings"][0]["state"], "left");
+    sandbox.flow(["doctor", "two", "--repair"]).exits(65);
+    assert_eq!(std::fs::read(runs.join("two/events.jsonl")).unwrap(), log);
+    assert!(!runs.join("two/run.yaml").exists());
+    assert_eq!(sandbox.flow(["hud"]).ok().stdout.lines().count(), 1);
+
+    std::fs::remove_dir_all(runs.join("two")).unwrap();
+    std::fs::rename(runs.join("one"), runs.join("three")).unwrap();
+    let error = sandbox.flow(["resume", "three", "--json"]).exits(65).error();
+    assert_eq!(error["help"], "give the directory its name `one` back");
+    std::fs::rename(runs.join("three"), runs.join("one")).unwrap();
+    sandbox.flow(["record-activity", "--id", "x"]).ok();
+    sandbox.flow(["doctor"]).ok();
+}

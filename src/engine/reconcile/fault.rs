@@ -2,7 +2,7 @@
 
 use crate::codec::{Place, RunTextError, Skipped, Violation};
 use crate::engine::EditFault;
-use crate::model::{LostRange, Seq};
+use crate::model::{LostRange, RunId, Seq};
 
 /// A problem with a run's files.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +18,8 @@ pub enum Fault {
     },
     /// `run.yaml` is missing, and no log can rebuild it.
     Empty,
+    /// The log is that of this other run: a person copied or renamed the directory.
+    OtherRun(RunId),
     /// The log ends before an event that this checkout wrote: an older version of the run was put back.
     Rewound {
         /// The log's last position.
@@ -61,7 +63,7 @@ impl Fault {
     /// Sorts faults: those that affect more come first.
     pub(super) fn precedence(&self) -> u8 {
         match self {
-            Self::Unread | Self::Unreadable(_) | Self::ConflictMarkers { .. } | Self::Empty => 0,
+            Self::Unread | Self::Unreadable(_) | Self::ConflictMarkers { .. } | Self::Empty | Self::OtherRun(_) => 0,
             Self::Edit { fault: EditFault::Id { .. }, .. } => 0,
             Self::Rewound { .. } => 1,
             Self::Joined(_) => 2,
@@ -81,6 +83,7 @@ impl Fault {
             | Self::Unreadable(_)
             | Self::ConflictMarkers { .. }
             | Self::Empty
+            | Self::OtherRun(_)
             | Self::Schema(_)
             | Self::Edit { .. } => true,
             Self::Rewound { .. }

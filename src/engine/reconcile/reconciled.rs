@@ -45,11 +45,17 @@ pub fn read_run(id: &RunId, text: Option<String>) -> Result<Option<RunText>, Fau
     Ok(Some(parsed))
 }
 
-/// Determines the state of a run from its `run.yaml` and its whole log. `noted` is the highest position that a writer
-/// of this checkout noted; 0 if unknown.
+/// Determines the state of the run `id` from its `run.yaml` and its whole log. `noted` is the highest position that a
+/// writer of this checkout noted; 0 if unknown.
 #[must_use]
-pub fn reconcile(file: Result<Option<RunText>, Fault>, log: &LogScan, noted: Seq) -> Reconciled {
+pub fn reconcile(id: &RunId, file: Result<Option<RunText>, Fault>, log: &LogScan, noted: Seq) -> Reconciled {
     let mut found = Reconciled::default();
+    if let Some(begun) = log.events().find_map(RunState::begin)
+        && begun.id() != id
+    {
+        found.faults.push(Fault::OtherRun(begun.id().clone()));
+        return found;
+    }
     let text = match file {
         Ok(Some(text)) => Some(text),
         Ok(None) => found.rebuild(log),

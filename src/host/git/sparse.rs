@@ -3,11 +3,9 @@
 use std::path::Path;
 use std::time::Instant;
 
+use crate::host::git::asked::{Silence, reason};
 use crate::host::git::command::Git;
 use crate::host::git::worktrees::git_dir;
-
-/// How many runs are read from git's index.
-const FILES: usize = 50;
 
 impl Git {
     /// Whether a sparse checkout may leave out files of the working tree of `dir`. Does not run git.
@@ -20,15 +18,17 @@ impl Git {
 
     /// The files below `path` that git has and a sparse checkout leaves out, relative to `dir`; `path` may be a pattern with
     /// stars. Empty if there is no sparse checkout.
-    #[must_use]
-    pub fn left_out(&self, dir: &Path, path: &str) -> Vec<String> {
-        if !self.may_be_sparse(dir) {
-            return Vec::new();
-        }
-        let listed = self.ask(dir, &["ls-files", "-t", "-z", "--", &format!(":(glob){path}")]);
-        let Ok(answer) = listed else { return Vec::new() };
+    ///
+    /// # Errors
+    /// Why git did not tell.
+    pub fn left_out(&self, dir: &Path, path: &str) -> Result<Vec<String>, String> {
         let mut left_out = Vec::new();
-        for entry in answer.out.split(|&byte| byte == 0) {
+        if !self.may_be_sparse(dir) {
+            return Ok(left_out);
+        }
+        let question = ["ls-files", "-t", "-z", "--", &format!(":(glob){path}")];
+        let out = self.whole_answer(dir, &question, Instant::now() + self.limit)?;
+        for entry in out.split(|&byte| byte == 0) {
             // `S` marks what is not in the tree on purpose.
             if let Some(name) = entry.strip_prefix(b"S ")
                 && let Ok(name) = std::str::from_utf8(name)
@@ -37,7 +37,16 @@ impl Git {
                 left_out.push(name.to_owned());
             }
         }
-        left_out
+        Ok(left_out)
+    }
+
+    /// What git prints, all of it.
+    fn whole_answer(&self, dir: &Path, question: &[&str], deadline: Instant) -> Result<Vec<u8>, String> {
+        let answer = self.start(&[], dir, question).and_then(|asked| asked.answer(deadline)).map_err(Silence::why)?;
+        if !answer.status.success() {
+            return Err(reason(&answer));
+        }
+        Ok(answer.out)
     }
 
     /// Whether git's index has the file `path`, relative to `dir`.
@@ -47,21 +56,28 @@ impl Git {
         listed.is_ok_and(|answer| answer.status.success() && !answer.out.is_empty())
     }
 
-    /// Those of `files` in git's index that contain `word`, in whatever case, with their contents.
-    #[must_use]
-    pub fn indexed_with(&self, dir: &Path, files: &[String], word: &str) -> Vec<(String, String)> {
+    /// The files in git's index that `pattern` fits and that contain `word`, in whatever case, with their contents.
+    ///
+    /// # Errors
+    /// Why git did not tell, for example because a partial clone lacks them.
+    pub fn indexed_with(&self, dir: &Path, pattern: &str, word: &str) -> Result<Vec<(String, String)>, String> {
+        // One deadline for all: a git that is slow once would be so for each file.
         let deadline = Instant::now() + self.limit;
-        let word = word.to_lowercase();
+        let pattern = format!(":(glob){pattern}");
+        let question = ["grep", "--cached", "-l", "-z", "-i", "-F", "-e", word, "--", &pattern];
+        let answer = self.start(&[], dir, &question).and_then(|asked| asked.answer(deadline)).map_err(Silence::why)?;
+        // A file that it cannot read is to it one without the word.
+        if !answer.complaint.is_empty() {
+            return Err(reason(&answer));
+        }
         let mut found = Vec::new();
-        for file in files.iter().take(FILES) {
-            let Ok(asked) = self.start(&[], dir, &["cat-file", "blob", &format!(":./{file}")]) else { break };
-            // One deadline for all: a git that is slow once would be so for each file.
-            let Ok(answer) = asked.answer(deadline) else { break };
-            let text = String::from_utf8_lossy(&answer.out).into_owned();
-            if answer.status.success() && text.to_lowercase().contains(&word) {
-                found.push((file.clone(), text));
+        for name in answer.out.split(|&byte| byte == 0) {
+            let Ok(name) = std::str::from_utf8(name) else { continue };
+            if !name.is_empty() {
+                let out = self.whole_answer(dir, &["cat-file", "blob", &format!(":./{name}")], deadline)?;
+                found.push((name.to_owned(), String::from_utf8_lossy(&out).into_owned()));
             }
         }
-        found
+        Ok(found)
     }
 }

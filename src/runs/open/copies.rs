@@ -19,7 +19,7 @@ pub fn show_events(
         },
         file => file,
     };
-    shown_by(reconcile(file, &log().ok()?, Seq(0)).repairs)
+    shown_by(reconcile(run, file, &log().ok()?, Seq(0)).repairs)
 }
 
 fn shown_by(repairs: Vec<Repair>) -> Option<String> {

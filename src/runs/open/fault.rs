@@ -2,7 +2,7 @@
 
 use crate::codec::violations::{all, first, located, suffix};
 use crate::engine::{EditFault, Fault};
-use crate::model::{Help, Kind, Problem, Suggestion};
+use crate::model::{Help, Kind, Problem, RunId, Suggestion};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Error;
 use crate::runs::open::checkout::{elsewhere, rewound};
@@ -30,6 +30,10 @@ pub(crate) fn refusal(project: &OpenedProject, run: &dyn StoredRun, fault: Fault
             let message = format!("{at}{}: {fault}", suffix(place));
             Problem::new(Kind::Damaged, "edit_refused", message).help(edit_help(&fault)).into()
         }
+        Fault::OtherRun(of) => {
+            let message = format!("{}{}", run.address(Document::Run), has_other_run(&of));
+            Problem::new(Kind::Damaged, "run_misplaced", message).help(put_back(project, &of)).into()
+        }
         Fault::Rewound { last, noted } => rewound(project, run, last, noted),
         Fault::Joined(what) => Error::Joined { run: run.id().clone(), what },
         // Git does not know flow's own files, so they keep the directory of a run that it removed.
@@ -42,6 +46,22 @@ pub(crate) fn refusal(project: &OpenedProject, run: &dyn StoredRun, fault: Fault
                 .into()
         }
     }
+}
+
+/// What is wrong with a directory that has the run `of`, behind its name.
+pub(crate) fn has_other_run(of: &RunId) -> String {
+    format!(" has the run `{of}`: a run cannot be copied or renamed by hand")
+}
+
+/// What to do with a directory that has the run `of` under another name.
+pub(crate) fn put_back(project: &OpenedProject, of: &RunId) -> Help {
+    if project.runs().open(of).is_err() {
+        return Help::from(format!("give the directory its name `{of}` back"));
+    }
+    // The copy may have more than the run itself, so it is not for flow to say that it may be deleted.
+    Help::from("move the copy out of .flow/runs; ")
+        + Suggestion::flow("fork").value(of)
+        + " begins a run that goes on from the other"
 }
 
 fn edit_help(fault: &EditFault) -> String {

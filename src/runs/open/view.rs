@@ -41,7 +41,7 @@ impl View {
         }
         let log = self.log.until(at);
         // By the log alone: `run.yaml` says how the run is now.
-        let Some(then) = reconcile(Ok(None), &log, Seq(0)).run else { return Err(missing()) };
+        let Some(then) = reconcile(run, Ok(None), &log, Seq(0)).run else { return Err(missing()) };
         self.text = then.text().text().to_owned();
         let now = std::mem::replace(&mut self.history, then.history(&log));
         if !is_own(&log) {
@@ -68,7 +68,7 @@ pub(crate) fn for_reading(project: &OpenedProject, run: &dyn StoredRun) -> Resul
     }
     // Read the log after run.yaml, so that it is never behind it.
     let log = run.log()?;
-    let found = reconcile(read_run(run.id(), text), &log, noted);
+    let found = reconcile(run.id(), read_run(run.id(), text), &log, noted);
     if let Some(fault) = found.faults.iter().find(|fault| fault.forbids_reading()) {
         return Err(refusal(project, run, fault.clone()));
     }

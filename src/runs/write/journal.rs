@@ -35,7 +35,7 @@ pub(crate) fn is_kept(project: &OpenedProject) -> bool {
     let (disk, root) = (&project.cx.disk, project.root());
     // Anything of that name counts, even what cannot be looked at: what is wrong with it is then told.
     disk.look(&root.join(DECISIONS), Links::Refuse) != Err(Errno::NOENT)
-        || !project.cx.git.left_out(root, &format!("{DECISIONS}/**")).is_empty()
+        || !project.cx.git.left_out(root, &format!("{DECISIONS}/**")).is_ok_and(|files| files.is_empty())
         || keeps_journals(disk, project.path()).unwrap_or_default()
 }
 

@@ -519,14 +519,14 @@ fn reconcile_for_writing(writer: &mut dyn RunWriter, run: &dyn StoredRun) -> Res
         }
         // The log has another length than the last writer left: its end alone does not show what someone else changed.
         if !writer.is_as_left() {
-            return Ok(reconcile(Ok(Some(text)), &writer.log()?, noted));
+            return Ok(reconcile(run.id(), Ok(Some(text)), &writer.log()?, noted));
         }
         match reconcile_end(text, writer.end(), noted) {
             Ok(found) => return Ok(found),
             Err(text) => file = Ok(Some(*text)),
         }
     }
-    Ok(reconcile(file, &writer.log()?, noted))
+    Ok(reconcile(run.id(), file, &writer.log()?, noted))
 }
 
 /// Warnings about the state in which the run was found.

@@ -136,7 +136,8 @@ impl Files {
     }
 
     fn reconcile(&self, log: &LogScan, noted: Seq) -> Reconciled {
-        reconcile(read_run(&RunId::new("r").unwrap(), self.text.clone()), log, noted)
+        let id = RunId::new("r").unwrap();
+        reconcile(&id, read_run(&id, self.text.clone()), log, noted)
     }
 }
 
@@ -244,7 +245,7 @@ proptest! {
     fn a_shorter_log_gives_the_run_of_then(past in pasts()) {
         for (state, text) in past.states.iter().zip(&past.texts) {
             let last = state.document().state.last_seq.unwrap();
-            let then = reconcile(Ok(None), &past.log().until(last), Seq(0)).run.unwrap();
+            let then = reconcile(&RunId::new("r").unwrap(), Ok(None), &past.log().until(last), Seq(0)).run.unwrap();
             prop_assert_eq!(&then.state, state);
             prop_assert_eq!(then.text().text().to_owned(), text.text());
         }
