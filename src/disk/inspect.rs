@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::disk::dir::USER;
 use crate::disk::file_system::{Disk, Errno, FileType, Links, Stat};
 
 /// The type of a directory entry.
@@ -52,6 +53,12 @@ impl Entry {
             Err(Errno::NOENT) => Ok(None),
             Err(errno) => Err(errno.into()),
         }
+    }
+
+    /// Whether it belongs to the user of this process.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        self.owner == *USER
     }
 
     fn seen(path: PathBuf, stat: &Stat) -> Self {

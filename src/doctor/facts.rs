@@ -225,8 +225,10 @@ fn unwritable(disk: &dyn Disk, dir: &Path, top: &[Entry]) -> Vec<PathBuf> {
     for entry in top {
         let is_needed = match (entry.text(), entry.kind) {
             (Some(LOG), FileKind::File) | (Some(ACTIVITIES), FileKind::Directory) => true,
-            // A lock that can only be read can be taken.
-            (Some(LOCK), FileKind::File) => read_plain(disk, &entry.path, LOCK_BYTES).is_err(),
+            (Some(LOCK), FileKind::File) if !may_take(disk, entry) => {
+                paths.push(entry.path.clone());
+                continue;
+            }
             _ => false,
         };
         if is_needed && !disk.may_write(&entry.path) {
@@ -234,4 +236,10 @@ fn unwritable(disk: &dyn Disk, dir: &Path, top: &[Entry]) -> Vec<PathBuf> {
         }
     }
     paths
+}
+
+/// Whether this caller may take a lock.
+pub(super) fn may_take(disk: &dyn Disk, lock: &Entry) -> bool {
+    // That of another user is taken without a note in it.
+    disk.may_write(&lock.path) || !lock.is_own() && read_plain(disk, &lock.path, LOCK_BYTES).is_ok()
 }

@@ -9,6 +9,7 @@ use crate::catalog::{Catalog, CatalogError, Origin};
 use crate::codec::SCHEMAS;
 use crate::disk::inspect::{Entry, FileKind, doubtful_file_system, entries};
 use crate::disk::{Disk, Trust, read_plain};
+use crate::doctor::facts::may_take;
 use crate::doctor::finding::{Findings, RepairStep};
 use crate::doctor::lines::is_same_text;
 use crate::doctor::modes;
@@ -57,6 +58,12 @@ pub(super) fn check(project: &OpenedProject, found: &mut Findings) {
         if disk.is_dir(&dir) && !disk.may_write(&dir) {
             found.add("not_writable", &dir, "the directory cannot be written; commands that only read work");
         }
+    }
+    if let Some(lock) = entry_called(&all, LOCK)
+        && lock.kind == FileKind::File
+        && !may_take(disk, lock)
+    {
+        found.add("not_writable", &lock.path, "the lock cannot be taken, so no run can be started");
     }
     let has_gitignore = entry_called(&all, ".gitignore").is_some();
     let is_written = has_gitignore || entry_called(&all, LOCK).is_some();
@@ -215,8 +222,10 @@ fn schemas(disk: &dyn Disk, root: &Path, left_out: &[String], found: &mut Findin
 
 fn workflows(catalog: &Catalog, root: &Path, found: &mut Findings) {
     // Whatever else is wrong with the configuration shows here as well.
-    if let Err(CatalogError::Config { path, message }) = catalog.named_commands() {
-        found.add("config_invalid", &path, message);
+    match catalog.named_commands() {
+        Err(CatalogError::Config { path, message }) => drop(found.add("config_invalid", &path, message)),
+        Err(error) => drop(found.add("unreadable", &root.join("config.yaml"), error.one_line())),
+        Ok(_) => {}
     }
     // The check of the names in `.flow` has reported a name that is not a directory.
     let listed = catalog.list().unwrap_or_default();

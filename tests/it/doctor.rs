@@ -840,15 +840,22 @@ fn files_of_another_user_are_found_unless_they_are_trusted() {
 fn a_run_that_cannot_be_written_is_found() {
     let past = Past::new();
     let dir = past.real_path("");
+    std::fs::write(past.sandbox.path(".flow/config.yaml"), "journal: true\n").unwrap();
     // Root may write everything, and looks as somebody else.
     let give_to = |user: u32| {
         for entry in walkdir::WalkDir::new(past.sandbox.path("..")) {
             std::os::unix::fs::lchown(entry.unwrap().path(), Some(user), Some(user)).unwrap();
         }
     };
-    for (name, mode, usual) in
-        [("", 0o555, 0o755), ("activities", 0o555, 0o755), ("events.jsonl", 0o444, 0o644), (".lock", 0o000, 0o644)]
-    {
+    for (name, mode, usual, code) in [
+        ("", 0o555, 0o755, "not_writable"),
+        ("activities", 0o555, 0o755, "not_writable"),
+        ("events.jsonl", 0o444, 0o644, "not_writable"),
+        (".lock", 0o000, 0o644, "not_writable"),
+        (".lock", 0o444, 0o644, "not_writable"),
+        ("../../.lock", 0o444, 0o644, "not_writable"),
+        ("../../config.yaml", 0o000, 0o644, "unreadable"),
+    ] {
         let mut look = past.sandbox.flow_command();
         look.args(["doctor", "--json"]);
         if is_root() {
@@ -857,12 +864,12 @@ fn a_run_that_cannot_be_written_is_found() {
         }
         let path = dir.join(name);
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
-        let answer = run(look, "").ok();
+        let answer = run(look, "");
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(usual)).unwrap();
         if is_root() {
             give_to(0);
         }
-        assert_eq!(troubles(&answer.json()), ["not_writable"], "{name}");
+        assert_eq!(troubles(&answer.json()), [code], "{name}");
     }
 }
 

@@ -841,6 +841,25 @@ fn a_sparse_checkout_of_which_git_tells_nothing_begins_no_second_run() {
 }
 
 #[test]
+fn a_clone_in_which_every_run_lacks_run_yaml_is_no_other_programs() {
+    for is_ruled in [true, false] {
+        let repo = Repo::new();
+        repo.sandbox.git(&["rm", "-q", "--cached", &format!(".flow/runs/{}/run.yaml", repo.run)]);
+        if !is_ruled {
+            repo.sandbox.git(&["rm", "-q", ".flow/.gitattributes"]);
+            repo.sandbox.git(&["rm", "-rq", &format!(".flow/runs/{}/activities", repo.run)]);
+        }
+        repo.sandbox.git(&["commit", "-qm", "without it"]);
+        repo.sandbox.git(&["clone", "-q", ".", "../clone"]);
+        let there = |args: &[&str]| repo.flow(&[&["-C", "../clone"], args].concat());
+        assert_eq!(there(&["resume", "--json"]).ok().json()["run_id"], *repo.run);
+        there(&["doctor", "--repair"]).ok();
+        there(&["record-activity", "--id", "on"]).ok();
+        there(&["verify"]).ok();
+    }
+}
+
+#[test]
 fn a_repair_that_cannot_be_finished_leaves_run_yaml_where_it_is() {
     let repo = Repo::new();
     repo.record("explore", "look");

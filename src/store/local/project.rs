@@ -12,7 +12,7 @@ use crate::model::{RunId, limits};
 use crate::store::error::StoreError;
 use crate::store::local::layout::{
     ACTIVITIES, CACHE, EVIDENCE, FLOW, GITATTRIBUTES, GITATTRIBUTES_FILE, GITIGNORE, GITIGNORE_FILE, INIT_TMP,
-    INTERVIEWS, LOCK, NEW_RUN, PRUNED, PRUNING, QUARANTINE, RUN_FILE, RUNS, SCHEMAS, SHARED, STATE, WORKFLOWS,
+    INTERVIEWS, LOCK, LOG, NEW_RUN, PRUNED, PRUNING, QUARANTINE, RUN_FILE, RUNS, SCHEMAS, SHARED, STATE, WORKFLOWS,
 };
 use crate::store::local::lock::Lock;
 use crate::store::local::run_dir::{RunDir, is_leftover};
@@ -52,8 +52,20 @@ const RUNS_LOOKED_AT: usize = 20;
 
 /// Whether the run in this directory is one of flow's by its own words.
 fn says_that_it_is_flows(run: &Dir) -> bool {
-    let text = run.read_text(RUN_FILE, limits::RUN_BYTES);
-    matches!(text, Ok(Some(text)) if text.contains("apiVersion: flow.synapti.ai/"))
+    if let Ok(Some(text)) = run.read_text(RUN_FILE, limits::RUN_BYTES) {
+        return text.contains("apiVersion: flow.synapti.ai/");
+    }
+    let log = run.read_part(LOG, 0, LINE_START.len());
+    matches!(log, Ok(Some(part)) if part.bytes == LINE_START)
+}
+
+/// How a sealed line begins.
+const LINE_START: &[u8] = b"{\"v\":1,\"seq\":";
+
+/// Whether the file of this name in `.flow` contains [`MARK`].
+fn has_mark(flow: &Dir, name: &str) -> bool {
+    let text = flow.read_text(name, limits::JOURNAL_BYTES);
+    matches!(text, Ok(Some(text)) if text.contains(MARK))
 }
 
 impl Project {
@@ -121,8 +133,7 @@ impl Project {
 
     fn open_flow(parent: &Dir, name: &str) -> Result<Self, StoreError> {
         let flow = parent.open_dir(name)?;
-        let text = flow.read_text(GITIGNORE_FILE, limits::JOURNAL_BYTES).ok().flatten();
-        let is_marked = matches!(text, Some(text) if text.contains(MARK));
+        let is_marked = has_mark(&flow, GITIGNORE_FILE);
         let project = Self { flow, is_marked, elsewhere: None };
         match project.foreign()? {
             Some(evidence) => Err(StoreError::Foreign { path: project.path().to_owned(), evidence }),
@@ -343,7 +354,8 @@ impl Project {
 
     /// A name in `.flow` that shows that the directory is another program's; `None` if it is flow's.
     fn foreign(&self) -> Result<Option<String>, DiskError> {
-        if self.is_marked {
+        // A clone has the file that is committed alone.
+        if self.is_marked || has_mark(&self.flow, GITATTRIBUTES_FILE) {
             return Ok(None);
         }
         let mut names = self.flow.names()?.into_iter();
@@ -364,7 +376,11 @@ impl Project {
                 Err(_) => false,
                 // People put files of their own beside runs. Then names alone do not show whose the runs are.
                 Ok(run) if has_other => says_that_it_is_flows(&run),
-                Ok(run) => run.exists(RUN_FILE).unwrap_or(false) || run.exists(ACTIVITIES).unwrap_or(false),
+                Ok(run) => {
+                    run.exists(RUN_FILE).unwrap_or(false)
+                        || run.exists(ACTIVITIES).unwrap_or(false)
+                        || says_that_it_is_flows(&run)
+                }
             };
             if is_run {
                 return Ok(None);
