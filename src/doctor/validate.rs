@@ -6,21 +6,25 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
-use crate::catalog::{Catalog, CatalogError};
+use crate::catalog::{CONFIG_FILE, Catalog, CatalogError};
 use crate::codec::{self, DocumentKind, LineFault, Node, Place, RunText, Violation, parse};
 use crate::disk::{Disk, FileType, Links, read_plain};
 use crate::doctor::lines::{last_line_with, line_after};
 use crate::engine::{Fault, reconcile};
 use crate::interviews::{SCRIPT_SUFFIX, read_script};
-use crate::machine::{Form, StateTypes, compile_text};
+use crate::machine::{Checked, Form, StateTypes, compile_text};
 use crate::model::{Seq, limits};
 use crate::modes::{POLICY_FILE, read_policy};
 use crate::runs::open::name::{Purpose, open_run};
 use crate::runs::workflow::id_of_file;
+use crate::runs::write::record::with_any_run;
 use crate::runs::{Context, Error, OpenedProject, Result};
 use crate::store::LogScan;
 use crate::store::local::layout;
+use crate::store::local::lines::LogFault;
+use crate::store::local::log::bytes_at;
 
 /// The report of `validate`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -131,7 +135,7 @@ fn kind_of(path: &Path) -> Option<DocumentKind> {
         _ if name.ends_with(SCRIPT_SUFFIX) => DocumentKind::Interview,
         _ if parent == layout::ACTIVITIES && name.ends_with(".yaml") => DocumentKind::Activity,
         _ if ends_in(name, &[".workflow.yaml", ".graph.yaml", ".mmd", ".mermaid"]) => DocumentKind::Workflow,
-        _ if parent == layout::WORKFLOWS && ends_in(name, &[".yaml", ".yml", ".md"]) => DocumentKind::Workflow,
+        _ if parent == layout::WORKFLOWS && ends_in(name, &[".yaml", ".md"]) => DocumentKind::Workflow,
         _ => return None,
     })
 }
@@ -174,6 +178,17 @@ impl Checker {
         }
     }
 
+    /// As [`Self::configuration`], for the file at `path` if it is that of a project; says whether it is.
+    fn is_configuration(&mut self, path: &Path) -> bool {
+        let Some(dir) = path.parent() else { return false };
+        if name_of(path) != CONFIG_FILE || name_of(dir) != layout::FLOW {
+            return false;
+        }
+        self.report.checked += 1;
+        self.configuration(&Catalog::new(Arc::clone(&self.disk), Some(dir.to_owned())));
+        true
+    }
+
     fn tree(&mut self, root: &Path) -> Result<()> {
         // What is in quarantine is known to be wrong.
         let files = match self.disk.walk(root, layout::QUARANTINE.as_ref()) {
@@ -207,16 +222,24 @@ impl Checker {
     /// Checks a file. With `named`, the caller named this file, so it is checked even if its name tells nothing.
     fn file(&mut self, path: &Path, named: bool) {
         let mut kind = kind_of(path);
-        if kind.is_none() && !named {
+        if kind.is_none() && (!named || self.is_configuration(path)) {
             return;
         }
         let (label, bound) = label_and_bound(kind);
-        let text = match read(&*self.disk, path, bound) {
+        let text = match kind {
+            Some(DocumentKind::Event) => read_log(&*self.disk, path),
+            _ => read(&*self.disk, path, bound),
+        };
+        let text = match text {
             Ok(text) => text,
             Err(message) => return self.add(path, label, vec![violation(None, message)]),
         };
         if kind.is_none() && looks_like_a_workflow(path, &text) {
             kind = Some(DocumentKind::Workflow);
+        }
+        // As in every catalog: a document beside the definitions is not one of them.
+        if !named && kind == Some(DocumentKind::Workflow) && self.compiled(path, &text).is_absent() {
+            return;
         }
         let violations = match kind {
             Some(DocumentKind::Run) => check_run(&*self.disk, path, &text),
@@ -238,7 +261,8 @@ impl Checker {
         };
         match root.get("kind").and_then(Node::text) {
             Some("FlowRun") => check_document(text, DocumentKind::Run),
-            Some("FlowActivity") => check_document(text, DocumentKind::Activity),
+            // One that is about to be recorded: the command that records it knows the run.
+            Some("FlowActivity") => check_completed(text, DocumentKind::Activity, with_any_run),
             Some("FlowWorkflow") => self.definition(path, text),
             Some("FlowModes") => read_policy(text).err().unwrap_or_default(),
             Some("FlowInterview") => read_script(text).err().unwrap_or_default(),
@@ -250,10 +274,13 @@ impl Checker {
         }
     }
 
+    fn compiled(&self, path: &Path, text: &str) -> Checked {
+        compile_text(Form::of_file(name_of(path), text), text, &id_of_file(path), &self.types)
+    }
+
     fn definition(&self, path: &Path, text: &str) -> Vec<Violation> {
-        let checked = compile_text(Form::of_file(name_of(path), text), text, &id_of_file(path), &self.types);
         let mut violations = Vec::new();
-        for found in checked.diagnostics {
+        for found in self.compiled(path, text).diagnostics {
             // A warning does not make a workflow invalid.
             if !found.is_error() {
                 continue;
@@ -276,12 +303,26 @@ fn read(disk: &dyn Disk, path: &Path, limit: usize) -> std::result::Result<Strin
     String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())
 }
 
+/// As [`read`], for a log: no one reads gigabytes in which there is no event.
+fn read_log(disk: &dyn Disk, path: &Path) -> std::result::Result<String, String> {
+    let bytes = bytes_at(disk, path).map_err(|fault| match fault {
+        LogFault::Io(error) => format!("cannot be read: {error}"),
+        LogFault::WithoutEvent { much, .. } => format!("has {much} without an event, so it is not read any further"),
+    })?;
+    String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())
+}
+
 fn violation(place: Option<Place>, message: String) -> Violation {
     Violation { pointer: String::new(), message, place }
 }
 
 /// Checks a run or an activity.
 fn check_document(text: &str, kind: DocumentKind) -> Vec<Violation> {
+    check_completed(text, kind, |document| document)
+}
+
+/// As [`check_document`], with what flow itself adds to the document.
+fn check_completed(text: &str, kind: DocumentKind, complete: fn(Value) -> Value) -> Vec<Violation> {
     let bound = if kind == DocumentKind::Run { limits::RUN_BYTES } else { limits::ACTIVITY_BYTES };
     if text.len() > bound {
         return vec![violation(None, format!("is larger than {bound} bytes"))];
@@ -290,7 +331,7 @@ fn check_document(text: &str, kind: DocumentKind) -> Vec<Violation> {
         Ok(root) => root,
         Err(error) => return vec![violation(error.place, error.message)],
     };
-    let mut violations = codec::validate(kind, &root.to_value(), Some(&root));
+    let mut violations = codec::validate(kind, &complete(root.to_value()), Some(&root));
     if kind == DocumentKind::Run
         && violations.is_empty()
         && let Err(error) = RunText::parse(text)

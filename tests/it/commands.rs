@@ -430,6 +430,39 @@ fn validate_knows_workflows_in_every_notation() {
 }
 
 #[test]
+fn validate_judges_files_as_the_commands_do_that_read_them() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.start("debug");
+    let here = |name: &str, text: &str| std::fs::write(sandbox.path(name), text).unwrap();
+    // Neither is a definition to the catalog.
+    here(".flow/workflows/README.md", "# Our workflows\n\nNo diagram.\n");
+    here(".flow/workflows/other.yml", "a: 1\n");
+    assert_eq!(sandbox.flow(["validate"]).ok().stdout, "2 files checked, all valid\n");
+    sandbox.flow(["validate", ".flow/workflows/README.md"]).exits(1);
+
+    here(".flow/config.yaml", "commands: {test: [cargo, test]}\n");
+    sandbox.flow(["validate", ".flow/config.yaml"]).ok();
+    here(".flow/config.yaml", "commands: 7\n");
+    let report = sandbox.flow(["validate", ".flow/config.yaml", "--json"]).exits(1).json();
+    assert_eq!(report["files"][0]["kind"], "configuration", "{report}");
+    std::fs::remove_file(sandbox.path(".flow/config.yaml")).unwrap();
+
+    let activity = "apiVersion: flow.synapti.ai/v1\nkind: FlowActivity\nmetadata: {id: a, phase: preflight}\n\
+                    activity: {type: agent, status: passed}\n";
+    here("a.yaml", activity);
+    sandbox.flow(["validate", "a.yaml"]).ok();
+    sandbox.flow(["record-activity", "--activity-file", "a.yaml"]).ok();
+    here("a.yaml", &activity.replace("passed", "perfect"));
+    sandbox.flow(["validate", "a.yaml"]).exits(1);
+
+    let log = sandbox.run_dir(&run).join("events.jsonl");
+    std::fs::File::options().write(true).open(&log).unwrap().set_len(900 << 20).unwrap();
+    let report = sandbox.flow(["validate", &run, "--json"]).exits(1).json();
+    let message = report["files"][0]["violations"][0]["message"].as_str().unwrap();
+    assert_eq!(message, "has 13 MB without an event, so it is not read any further");
+}
+
+#[test]
 fn the_state_machine_of_a_skill_is_found_checked_and_started() {
     let sandbox = Sandbox::new();
     let skill = "---\nname: scan\ndescription: Look for things.\n---\n# Scan\n\n## STATE-MACHINE\n\n```mermaid\n\

@@ -711,6 +711,26 @@ fn a_log_that_a_commit_removed_is_named_with_the_commit_that_has_it() {
     repo.flow(&["verify", &repo.run]).ok();
 }
 
+#[test]
+fn a_record_that_a_revert_or_a_reset_took_away_is_named_with_the_commit_that_has_it() {
+    for undo in [&["revert", "--no-edit", "HEAD"][..], &["reset", "-q", "--hard", "HEAD~1"]] {
+        let repo = Repo::new();
+        repo.record("explore", "look");
+        repo.commit();
+        let text = repo.sandbox.read(&repo.run, "events.jsonl");
+        assert!(repo.try_git(undo));
+        assert_ne!(repo.sandbox.read(&repo.run, "events.jsonl"), text);
+        let answer = repo.flow(&["resume", &repo.run, "--json"]).exits(4).json();
+        assert_eq!(answer["verdict"], "rewound", "{answer}");
+        let command = answer["next"]["alternatives"][0]["command"].as_str().unwrap().to_owned();
+        let refused = repo.flow(&["record-activity", "--run-id", &repo.run, "--id", "x", "--json"]).exits(4).error();
+        assert!(refused["help"].as_str().unwrap().starts_with("the rest is on commit "), "{refused}");
+        repo.sandbox.git(&command.split(' ').skip(1).collect::<Vec<_>>());
+        assert_eq!(repo.sandbox.read(&repo.run, "events.jsonl"), text);
+        repo.assert_sound();
+    }
+}
+
 /// A clone with only `src` in its working tree.
 fn sparse(repo: &Repo, dirs: &[&str]) -> String {
     std::fs::create_dir_all(repo.sandbox.path("src")).unwrap();

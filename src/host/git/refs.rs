@@ -97,12 +97,16 @@ impl Git {
         asked.is_ok_and(|answer| answer.status.success())
     }
 
-    /// The last commit before one that removed `path`, if its version of that contains `text`.
+    /// The last commit that has a version of `path` with `text`, on any branch or in the reflog.
     fn commit_with(&self, dir: &Path, path: &str, text: &str) -> Option<GitRef> {
-        let removal = ["log", "--all", "--diff-filter=D", "--no-renames", "-1", "--format=%P", "--", path];
-        let parent = self.line(dir, &removal)?.split(' ').next()?.to_owned();
-        let has = self.ask(dir, &["grep", "--no-textconv", "-q", "-F", "-e", text, &parent, "--", path]).ok()?;
-        let id = self.line(dir, &["rev-parse", "--short", &parent])?;
-        has.status.success().then_some(GitRef::Commit(id))
+        // The last commit that brought the text or took it away. A merge is compared with each of its parents.
+        let search = ["log", "--all", "--reflog", "-m", "--no-renames", "-1", "--format=%H %P"];
+        let found = self.line(dir, &[&search[..], &["-S", text, "--", path]].concat())?;
+        let mut question = vec!["grep", "--no-textconv", "-l", "-F", "-e", text];
+        question.extend(found.split(' '));
+        question.extend(["--", path]);
+        let with_text = self.line(dir, &question)?;
+        let commit = with_text.lines().next()?.split_once(':')?.0;
+        Some(GitRef::Commit(self.line(dir, &["rev-parse", "--short", commit])?))
     }
 }

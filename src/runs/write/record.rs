@@ -195,12 +195,7 @@ fn document(request: &RecordRequest) -> Result<(Map<String, Value>, bool)> {
             _ => "nothing was recorded",
         })
     })?;
-    let mut whole = root.to_value();
-    if let Some(metadata) = whole.get_mut("metadata").and_then(Value::as_object_mut) {
-        // The schema requires a run id, but the run is selected by the request, so a document may omit it.
-        metadata.entry("run_id").or_insert_with(|| "any".into());
-    }
-    let violations = validate(DocumentKind::Activity, &whole, Some(&root));
+    let violations = validate(DocumentKind::Activity, &with_any_run(root.to_value()), Some(&root));
     match root.to_value() {
         Value::Object(mut document) if violations.is_empty() => {
             overlay(&mut document, request);
@@ -208,6 +203,14 @@ fn document(request: &RecordRequest) -> Result<(Map<String, Value>, bool)> {
         }
         _ => Err(invalid(source, &violations)),
     }
+}
+
+/// A document with a run id: the schema requires one, and the request selects the run, so the caller may leave it out.
+pub(crate) fn with_any_run(mut document: Value) -> Value {
+    if let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.entry("run_id").or_insert_with(|| "any".into());
+    }
+    document
 }
 
 /// Warnings about keys of the caller's document that are almost known ones. It may have keys of its own.

@@ -2,11 +2,12 @@
 
 use std::io;
 use std::ops::Range;
+use std::path::Path;
 
 use memchr::{memchr, memmem};
 
 use crate::codec::{LogEnd, LogScan, event_of, sealed_event};
-use crate::disk::{DiskFile, both};
+use crate::disk::{Disk, DiskFile, FileType, Links, Open, both, read_plain};
 use crate::model::{Event, Seq, limits};
 use crate::store::local::lines::{BLOCK, Backwards, Gap, LogFault, Passed, Read, forwards};
 use crate::store::run_store::Position;
@@ -86,6 +87,20 @@ pub(super) fn check(file: &dyn DiskFile) -> Read<()> {
     LogTail::read(file, Seq(u64::MAX))?;
     forwards(file, 0..len, |line| sealed_event(line).is_some())?;
     Ok(())
+}
+
+/// The bytes of the log at `path`, damaged or not.
+///
+/// # Errors
+/// [`LogFault`]: as [`scan`], and for what is not a regular file.
+pub(crate) fn bytes_at(disk: &dyn Disk, path: &Path) -> Read<Vec<u8>> {
+    // Asked first, so that nothing is opened that would block.
+    if let Ok(stat) = disk.look(path, Links::Refuse)
+        && stat.kind == FileType::RegularFile
+    {
+        check(&*disk.open_file(path, Open::Read, Links::Refuse).map_err(io::Error::from)?)?;
+    }
+    Ok(read_plain(disk, path, limits::LOG_BYTES)?)
 }
 
 /// The position that a line claims, read from its first bytes without verifying the seal.

@@ -20,7 +20,7 @@ mod create;
 mod hosts;
 mod index;
 pub(crate) mod layout;
-mod lines;
+pub(crate) mod lines;
 mod listing;
 pub(crate) mod lock;
 pub(crate) mod log;
