@@ -372,48 +372,6 @@ impl Context {
         Project::find(&*self.disk, &outside, || Some(top)).ok().flatten()
     }
 
-    /// Refuses to go on as if `path`, relative to `root`, did not exist, if git has it and a sparse checkout leaves it out.
-    pub(crate) fn refuse_left_out(&self, root: &Path, path: &str) -> Result<()> {
-        let is_here =
-            self.left_out_files(root, path)?.is_empty() && self.left_out_files(root, &format!("{path}/**"))?.is_empty();
-        if is_here { Ok(()) } else { Err(self.left_out(root, path)) }
-    }
-
-    /// The files below `path` that a sparse checkout leaves out, relative to `root`; `path` may be a pattern with stars.
-    ///
-    /// # Errors
-    /// `left_out_unknown` if the checkout may be sparse and git does not tell.
-    pub(crate) fn left_out_files(&self, root: &Path, path: &str) -> Result<Vec<String>> {
-        self.git.left_out(root, path).map_err(|why| {
-            let message = format!("git does not tell which files this sparse checkout leaves out: {why}");
-            Problem::new(Kind::Io, "left_out_unknown", message)
-                .help("make git work here and run the command again; nothing was written")
-                .into()
-        })
-    }
-
-    /// The error that a sparse checkout leaves out the whole `.flow`, for a caller who found none. Asks git.
-    pub(crate) fn left_out_project(&self) -> Option<Error> {
-        if self.options.project.is_none() && self.env.flow_dir.is_some() {
-            return None;
-        }
-        self.refuse_left_out(&self.root_to_be().ok()?, ".flow").err()
-    }
-
-    /// The error that a sparse checkout leaves out `path`, relative to `root`.
-    pub(crate) fn left_out(&self, root: &Path, path: &str) -> Error {
-        // Only directories can be added in every mode of a sparse checkout, and a journal is a file.
-        let dir = match path.rsplit_once('/') {
-            Some((dir, _)) if path.ends_with(".md") || path.ends_with(".gitattributes") => dir,
-            _ => path,
-        };
-        let message = format!("{path} is not in this sparse checkout, and git has it");
-        let add = self.git_command(root, &format!("sparse-checkout add {}", quoted(dir)));
-        Problem::new(Kind::NotFound, "left_out", message)
-            .help(format!("bring it with `{add}`; nothing was written"))
-            .into()
-    }
-
     /// A command of git about paths from `root`, as it works where the caller is.
     pub(crate) fn git_command(&self, root: &Path, command: &str) -> String {
         if self.env.cwd.as_deref() == Some(root) {

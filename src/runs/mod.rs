@@ -11,6 +11,7 @@ mod here;
 mod holder;
 mod host_note;
 pub(crate) mod init;
+mod left_out;
 mod live;
 mod look;
 mod mask;

@@ -35,9 +35,6 @@ pub enum MadePlace {
     Home,
 }
 
-/// The file that tells git how to merge what flow writes.
-pub(crate) const ATTRIBUTES: &str = ".flow/.gitattributes";
-
 impl Context {
     /// As [`Self::init_project`], for commands other than `init`: they do not create the `.flow` that the environment
     /// names.
@@ -59,6 +56,7 @@ impl Context {
             drop(self.open_named(&named)?);
         }
         let (project, done) = self.init_project(false)?;
+        self.refuse_half_a_project(project.root())?;
         let is_made = ["runs/", ".gitattributes"].iter().all(|name| done.created.iter().any(|made| made == name));
         let made =
             if is_made { Some(MadeProject { path: done.path, place: self.place_of(project.root()) }) } else { None };
@@ -94,8 +92,10 @@ impl Context {
         if let Some(found) = Project::find(&*self.disk, &start, || top.clone())? {
             return Ok(Project::path_in(&found));
         }
-        let root = top.unwrap_or(start);
-        self.refuse_left_out(&root, ".flow")?;
+        let root = top.unwrap_or_else(|| start.clone());
+        for dir in start.ancestors().take_while(|dir| dir.starts_with(&root)) {
+            self.refuse_left_out(dir, ".flow")?;
+        }
         self.refuse_home(&root)?;
         Ok(Project::path_in(&root))
     }
@@ -130,12 +130,6 @@ impl Context {
             && self.disk.is_dir(&root.join("objects"))
             && self.disk.is_dir(&root.join("refs"));
         if is_bare { MadePlace::BareRepository } else { MadePlace::OutsideGit }
-    }
-
-    /// The files in `.flow` of the project in `root` that tell git what to do, and that a sparse checkout leaves out.
-    pub(crate) fn left_out_rules(&self, root: &Path) -> Result<Vec<&'static str>> {
-        let is_here = self.left_out_files(root, ATTRIBUTES)?.is_empty();
-        Ok(if is_here { Vec::new() } else { vec![".gitattributes"] })
     }
 
     /// The schemas for editors, without those that git has and a sparse checkout leaves out.

@@ -144,7 +144,8 @@ pub fn workflow_list(cx: &Context) -> Result<WorkflowListReport> {
 /// [`Error::Catalog`] when it is unknown or does not compile.
 pub fn workflow_show(cx: &Context, name: &str) -> Result<(WorkflowReport, String)> {
     let project = cx.project_if_any()?;
-    let found = Definition::from(cx.catalog(project.as_ref()).find(name)?);
+    let (catalog, root) = (cx.catalog(project.as_ref()), cx.root_of(project.as_ref())?);
+    let found = Definition::from(cx.find_workflow(&root, &catalog, name)?);
     Ok((found.report(), found.text))
 }
 

@@ -820,6 +820,10 @@ fn a_file_of_a_run_that_a_sparse_checkout_leaves_out_alone_is_not_written_over()
         let refused = flow(&["record-activity", "--run-id", &repo.run, "--id", "x", "--json"]).exits(3).error();
         assert_eq!(refused["code"], "left_out", "{refused}");
         assert!(!place.join(&path).exists(), "nothing was written");
+        if file == "events.jsonl" {
+            let refused = flow(&["resume", &repo.run, "--json"]).exits(3).error();
+            assert_eq!(refused["code"], "left_out", "{refused}");
+        }
         repo.sandbox.git(&["-C", &there, "sparse-checkout", "add", &path]);
         flow(&["record-activity", "--run-id", &repo.run, "--id", id]).ok();
         repo.sandbox.git(&["-C", &there, "add", "-A"]);
@@ -832,6 +836,50 @@ fn a_file_of_a_run_that_a_sparse_checkout_leaves_out_alone_is_not_written_over()
     );
     repo.sandbox.git(&["-C", &there, "sparse-checkout", "set", "--no-cone", "/*", "!/.flow/runs/k9"]);
     assert_eq!(flow(&["start", "debug", "--issue", "proj-9", "--json"]).exits(3).error()["code"], "left_out");
+}
+
+#[test]
+fn what_stands_beside_the_runs_is_not_absent_where_a_sparse_checkout_leaves_it_out() {
+    let repo = Repo::new();
+    let diagram = "stateDiagram-v2\n[*] --> a\na --> [*]\n";
+    for name in ["mine", "debug"] {
+        std::fs::write(repo.sandbox.path(format!(".flow/workflows/{name}.mmd")), diagram).unwrap();
+    }
+    std::fs::write(repo.sandbox.path(".flow/config.yaml"), "journal: false\n").unwrap();
+    repo.flow(&["start", "debug", "--id", "Run", "--issue", "77"]).ok();
+    let there = sparse(&repo, &["src", ".flow"]);
+    let git = |args: &[&str]| repo.sandbox.git(&[&["-C", &there], args].concat());
+    let flow = |args: &[&str]| repo.flow(&[&["-C", &there], args].concat());
+    let told = |args: &[&str], path: &str| {
+        let refused = flow(&[args, &["--json"]].concat()).exits(3).error();
+        assert_eq!(refused["code"], "left_out", "{args:?}: {refused}");
+        assert!(
+            refused["help"].as_str().unwrap().contains(&format!("sparse-checkout add {path}")),
+            "{args:?}: {refused}"
+        );
+    };
+    git(&["sparse-checkout", "set", "--no-cone", "/*", "!/.flow/workflows"]);
+    told(&["workflow", "show", "mine"], ".flow/workflows/mine.mmd");
+    // The shipped one of this name is another one.
+    told(&["start", "debug", "--another"], ".flow/workflows/debug.mmd");
+    assert_eq!(flow(&["resume", "Run", "--json"]).ok().json()["verdict"], "continue");
+
+    git(&["sparse-checkout", "set", "--no-cone", "/*", "!/.flow/config.yaml"]);
+    told(&["start", "debug", "--another"], ".flow/config.yaml");
+    git(&["sparse-checkout", "set", "--no-cone", "/*", "!/.flow/runs/Run"]);
+    told(&["show", "77"], ".flow/runs/Run");
+    assert_eq!(flow(&["start", "debug", "--id", "rUN", "--json"]).exits(1).error()["code"], "run_exists");
+}
+
+#[test]
+fn a_flow_directory_below_the_top_that_a_sparse_checkout_leaves_out_is_not_absent() {
+    let repo = Repo::new();
+    std::fs::create_dir_all(repo.sandbox.path("app")).unwrap();
+    std::fs::rename(repo.sandbox.path(".flow"), repo.sandbox.path("app/.flow")).unwrap();
+    let there = sparse(&repo, &["src"]);
+    std::fs::create_dir(repo.sandbox.path(&there).join("app")).unwrap();
+    let refused = repo.flow(&["-C", &format!("{there}/app"), "start", "debug", "--json"]).exits(3).error();
+    assert_eq!(refused["code"], "left_out", "{refused}");
 }
 
 #[test]

@@ -164,7 +164,8 @@ impl Definitions {
         if let Some(machine) = known.get(workflow) {
             return machine.clone();
         }
-        let machine = project.catalog().find(workflow.as_str()).ok().map(|found| Arc::new(found.machine));
+        let found = project.cx.find_workflow(project.root(), &project.catalog(), workflow.as_str());
+        let machine = found.ok().map(|found| Arc::new(found.machine));
         known.insert(workflow.clone(), machine.clone());
         machine
     }

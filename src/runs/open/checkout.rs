@@ -21,8 +21,7 @@ pub(crate) fn refuse_joined(run: &RunId, log: &LogScan) -> Result<()> {
 pub(crate) fn rewound(project: &OpenedProject, run: &dyn StoredRun, last: Seq, noted: Seq) -> Error {
     let id = run.id();
     let rest = match places_with(project, run, noted).as_slice() {
-        // What was reset or deleted is in no branch, and git still knows it for some weeks.
-        [] => Help::from("no branch here has the rest; `git reflog` may show it"),
+        [] => Help::from("git has no version with the rest here"),
         places => {
             Help::from(format!("the rest is on {} (", first_few(places, 3)))
                 + Suggestion::flow("resume").value(id)

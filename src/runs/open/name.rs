@@ -8,7 +8,7 @@ use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result, first_few};
 use crate::runs::open::reading::{Runs, read_all, reasons};
 use crate::runs::open::shared::brings_news;
-use crate::runs::open::sparse::left_out_run;
+use crate::runs::open::sparse::{refuse_left_out_name, refuse_left_out_run};
 use crate::runs::open::worktrees::worktree_with;
 use crate::runs::user_state::git_state;
 use crate::store::{Project, RefreshScope, StoredRun};
@@ -59,7 +59,10 @@ fn open_known_run(project: &OpenedProject, given: &str, purpose: Purpose) -> Res
     }
     match run_like(project, given, purpose)? {
         Some(id) => Ok(project.runs().open(&id)?),
-        None => Err(left_out_run(project, given).or_else(|| pruned_run(project, given)).unwrap_or(unknown)),
+        None => {
+            refuse_left_out_name(project, given)?;
+            Err(pruned_run(project, given).unwrap_or(unknown))
+        }
     }
 }
 
@@ -120,6 +123,10 @@ fn run_about(project: &OpenedProject, given: &str, issue: &Issue) -> Result<Opti
                 found.push(run.head.run_id);
             }
         }
+    }
+    if found.is_empty() {
+        let word = if issue.is_address() { String::new() } else { issue.to_string() };
+        refuse_left_out_run(project, None, &word, |run| keys.is_about(&RunSummary::from(run), &key, pr))?;
     }
     only(given, found)
 }

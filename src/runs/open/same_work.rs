@@ -110,7 +110,8 @@ pub(crate) fn refuse_second_run(project: &OpenedProject, run: Option<&RunId>, wo
         _ => String::new(),
     };
     refuse_left_out_run(project, run, &word, |other| {
-        work.shared_with(&RunSummary::from(other), &keys, key.as_deref()).is_some()
+        let is_open = !other.state.status.is_terminal();
+        is_open && work.shared_with(&RunSummary::from(other), &keys, key.as_deref()).is_some()
     })?;
     for other in runs.open() {
         if Some(&other.head.run_id) != run

@@ -1,28 +1,32 @@
-//! Files that git has and a sparse checkout leaves out: to flow they are neither missing nor free to be written.
+//! Runs that git has and a sparse checkout leaves out.
 
 use crate::codec::RunText;
 use crate::model::{RunDocument, RunId};
 use crate::runs::context::OpenedProject;
-use crate::runs::error::{Error, Result};
+use crate::runs::error::Result;
 
 /// The `run.yaml` of every run.
 const RUN_FILES: &str = ".flow/runs/*/run.yaml";
 
-/// The error for a name of a run that this sparse checkout leaves out.
-pub(super) fn left_out_run(project: &OpenedProject, given: &str) -> Option<Error> {
-    let end = format!("-{given}");
-    let files = match project.cx.left_out_files(project.root(), RUN_FILES) {
-        Ok(files) => files,
-        Err(unknown) => return Some(unknown),
-    };
-    for file in files {
+/// The ids of the runs that this sparse checkout leaves out.
+pub(in crate::runs) fn left_out_ids(project: &OpenedProject) -> Result<Vec<String>> {
+    let mut ids = Vec::new();
+    for file in project.cx.left_out_files(project.root(), RUN_FILES)? {
         // `.flow/runs/<id>/run.yaml`
-        let id = file.split('/').nth_back(1).unwrap_or_default();
+        ids.extend(file.split('/').nth_back(1).map(str::to_owned));
+    }
+    Ok(ids)
+}
+
+/// Refuses a name of a run that this sparse checkout leaves out.
+pub(super) fn refuse_left_out_name(project: &OpenedProject, given: &str) -> Result<()> {
+    let end = format!("-{given}");
+    for id in left_out_ids(project)? {
         if id == given || !given.is_empty() && (id.starts_with(given) || id.ends_with(&end)) {
-            return Some(project.cx.left_out(project.root(), &format!(".flow/runs/{id}")));
+            return Err(project.cx.left_out(project.root(), &format!(".flow/runs/{id}")));
         }
     }
-    None
+    Ok(())
 }
 
 /// Refuses if a run that this sparse checkout leaves out `is_meant`. `word` is in the text of every run that may be.
@@ -45,7 +49,7 @@ pub(super) fn refuse_left_out_run(
         }
         let Ok(run) = RunText::parse(text) else { continue };
         let run = run.document();
-        if Some(&run.id) != but && !run.state.status.is_terminal() && is_meant(run) {
+        if Some(&run.id) != but && is_meant(run) {
             return Err(cx.left_out(root, &format!(".flow/runs/{}", run.id)));
         }
     }

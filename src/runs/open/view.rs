@@ -7,7 +7,7 @@ use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::fault::refusal;
 use crate::runs::open::pinned::catalog_machine;
-use crate::store::{LogScan, StoredRun};
+use crate::store::{Document, LogScan, StoredRun};
 
 /// A run as a reader sees it.
 #[derive(Debug)]
@@ -69,6 +69,9 @@ pub(crate) fn for_reading(project: &OpenedProject, run: &dyn StoredRun) -> Resul
     // Read the log after run.yaml, so that it is never behind it.
     let log = run.log()?;
     let found = reconcile(run.id(), read_run(run.id(), text), &log, noted);
+    if log.last_seq() == Seq(0) && found.faults.iter().any(|fault| fault.beyond_the_log().is_some()) {
+        project.cx.refuse_left_out(project.root(), &run.address(Document::Log).from(project.root()))?;
+    }
     if let Some(fault) = found.faults.iter().find(|fault| fault.forbids_reading()) {
         return Err(refusal(project, run, fault.clone()));
     }

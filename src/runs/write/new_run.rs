@@ -8,7 +8,8 @@ use crate::model::{Event, Kind, Problem, RunDocument, RunId, TextDigest, Timesta
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::shared::refuse_id_of_shared;
-use crate::store::{Address, NewRun, Project, StoredRun, WorkKey};
+use crate::runs::open::sparse::left_out_ids;
+use crate::store::{Address, NewRun, StoredRun, WorkKey};
 
 /// A run that begins with these events, and its state. `work` is what no other open run may be about.
 ///
@@ -116,9 +117,11 @@ pub(in crate::runs) fn default_limits() -> Map<String, Value> {
 }
 
 /// Refuses an id that differs from another only in case: on some file systems both would share a directory.
-pub(in crate::runs) fn refuse_same_but_for_case(project: &Project, id: &RunId) -> Result<()> {
-    for other in project.runs().ids()? {
-        if other != *id && other.as_str().eq_ignore_ascii_case(id.as_str()) {
+pub(in crate::runs) fn refuse_same_but_for_case(project: &OpenedProject, id: &RunId) -> Result<()> {
+    let mut others = left_out_ids(project)?;
+    others.extend(project.runs().ids()?.iter().map(RunId::to_string));
+    for other in others {
+        if other != id.as_str() && other.eq_ignore_ascii_case(id.as_str()) {
             let message = format!("run {other} exists, and {id} differs from it only in case");
             let help = format!("use another id, or go on with {other}");
             return Err(Problem::new(Kind::Refused, "run_exists", message).help(help).into());

@@ -13,7 +13,7 @@ use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::holder::process_of;
 use crate::runs::host_note::is_alive;
-use crate::runs::new_project::ATTRIBUTES;
+use crate::runs::left_out::ATTRIBUTES;
 use crate::runs::open::fault::refusal;
 use crate::runs::open::reading::{Unreadable, read_all};
 use crate::runs::open::view::for_reading;

@@ -116,10 +116,11 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
     {
         return Err(elsewhere(project, &*run));
     }
-    let machine = as_project_asks(existing.as_ref(), catalog.find(&request.workflow)?.machine)?;
+    let root = cx.root_of(existing.as_ref())?;
+    let found = cx.find_workflow(&root, &catalog, &request.workflow)?;
+    let machine = as_project_asks(existing.as_ref(), found.machine)?;
     let phase = initial_phase(&machine, request.phase.as_ref())?;
     let caller = cx.caller(request.session.clone(), None)?;
-    let root = cx.root_of(existing.as_ref())?;
     if let Some(id) = &request.id {
         cx.refuse_left_out(&root, &format!(".flow/runs/{id}"))?;
     }

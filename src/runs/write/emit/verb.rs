@@ -257,11 +257,11 @@ fn already_reported(tx: &Transaction<'_>, asked: &CheckedRequest<'_>) -> Result<
 }
 
 /// The definition of `workflow` in the catalog; `None` if its steps are free, since it has no state machine (rp1).
-fn machine_of(catalog: &Catalog, workflow: &str) -> Result<Option<Machine>> {
-    match catalog.find(workflow) {
+fn machine_of(cx: &Context, root: &Path, catalog: &Catalog, workflow: &str) -> Result<Option<Machine>> {
+    match cx.find_workflow(root, catalog, workflow) {
         Ok(found) => Ok(Some(found.machine)),
-        Err(CatalogError::NoMachine { .. }) => Ok(None),
-        Err(error) => Err(error.into()),
+        Err(Error::Catalog(CatalogError::NoMachine { .. })) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
@@ -275,7 +275,7 @@ fn begin_with(
     let catalog = cx.catalog(project);
     let machine = match definition {
         Some(machine) => Some(machine.clone()),
-        None => machine_of(&catalog, &asked.request.workflow)?,
+        None => machine_of(cx, &cx.root_of(project)?, &catalog, &asked.request.workflow)?,
     };
     let machine = machine.map(|machine| as_project_asks(project, machine)).transpose()?;
     let workflow = match &machine {

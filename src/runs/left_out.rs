@@ -1,0 +1,88 @@
+//! Files that git has and a sparse checkout leaves out: to flow they are neither missing nor free to be written.
+
+use std::path::Path;
+
+use crate::catalog::{Catalog, FoundWorkflow, Origin};
+use crate::model::{Kind, Problem, WorkflowId, quoted};
+use crate::runs::context::Context;
+use crate::runs::error::{Error, Result};
+
+/// The file that tells git how to merge what flow writes.
+pub(crate) const ATTRIBUTES: &str = ".flow/.gitattributes";
+
+impl Context {
+    /// Refuses to go on as if `path`, relative to `root`, did not exist, if git has it and a sparse checkout leaves it out.
+    pub(crate) fn refuse_left_out(&self, root: &Path, path: &str) -> Result<()> {
+        let is_here =
+            self.left_out_files(root, path)?.is_empty() && self.left_out_files(root, &format!("{path}/**"))?.is_empty();
+        if is_here { Ok(()) } else { Err(self.left_out(root, path)) }
+    }
+
+    /// The files below `path` that a sparse checkout leaves out, relative to `root`; `path` may be a pattern with stars.
+    ///
+    /// # Errors
+    /// `left_out_unknown` if the checkout may be sparse and git does not tell.
+    pub(crate) fn left_out_files(&self, root: &Path, path: &str) -> Result<Vec<String>> {
+        self.git.left_out(root, path).map_err(|why| {
+            let message = format!("git does not tell which files this sparse checkout leaves out: {why}");
+            Problem::new(Kind::Io, "left_out_unknown", message)
+                .help("make git work here and run the command again; nothing was written")
+                .into()
+        })
+    }
+
+    /// The error that a sparse checkout leaves out the whole `.flow`, for a caller who found none. Asks git.
+    pub(crate) fn left_out_project(&self) -> Option<Error> {
+        if self.options.project.is_none() && self.env.flow_dir.is_some() {
+            return None;
+        }
+        self.refuse_left_out(&self.root_to_be().ok()?, ".flow").err()
+    }
+
+    /// The error that a sparse checkout leaves out `path`, relative to `root`.
+    pub(crate) fn left_out(&self, root: &Path, path: &str) -> Error {
+        // Only directories can be added in every mode of a sparse checkout, and a journal is a file.
+        let dir = match path.rsplit_once('/') {
+            Some((dir, _)) if path.ends_with(".md") || path.ends_with(".gitattributes") => dir,
+            _ => path,
+        };
+        let message = format!("{path} is not in this sparse checkout, and git has it");
+        let add = self.git_command(root, &format!("sparse-checkout add {}", quoted(dir)));
+        Problem::new(Kind::NotFound, "left_out", message)
+            .help(format!("bring it with `{add}`; nothing was written"))
+            .into()
+    }
+
+    /// The workflow called `name` in `catalog`, that of the project in `root`.
+    ///
+    /// # Errors
+    /// Those of [`Catalog::find`], and `left_out` if a sparse checkout leaves out the project's own definition.
+    pub(crate) fn find_workflow(&self, root: &Path, catalog: &Catalog, name: &str) -> Result<FoundWorkflow> {
+        let found = catalog.find(name);
+        let is_own = matches!(&found, Ok(FoundWorkflow { origin: Origin::Project(_), .. }));
+        // To git, other names may be patterns.
+        if !is_own && WorkflowId::new(name).is_ok() {
+            let files = self.left_out_files(root, &format!(".flow/workflows/{name}.*"))?;
+            if let Some(file) = files.first() {
+                return Err(self.left_out(root, file));
+            }
+        }
+        Ok(found?)
+    }
+
+    /// Refuses to begin a run where what says where runs are, or which ids were used, is left out.
+    pub(super) fn refuse_half_a_project(&self, root: &Path) -> Result<()> {
+        for file in self.left_out_files(root, ".flow/*")? {
+            if file.ends_with("/config.yaml") || file.ends_with("/pruned.jsonl") {
+                return Err(self.left_out(root, &file));
+            }
+        }
+        Ok(())
+    }
+
+    /// The files in `.flow` of the project in `root` that tell git what to do, and that a sparse checkout leaves out.
+    pub(crate) fn left_out_rules(&self, root: &Path) -> Result<Vec<&'static str>> {
+        let is_here = self.left_out_files(root, ATTRIBUTES)?.is_empty();
+        Ok(if is_here { Vec::new() } else { vec![".gitattributes"] })
+    }
+}
