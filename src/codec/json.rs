@@ -28,6 +28,56 @@ pub(crate) fn parse_json_values(text: &str) -> Result<Vec<Value>, serde_json::Er
     Ok(values)
 }
 
+/// Reads the JSON of another program. A text that was cut in the middle of a character has half of one (a surrogate alone,
+/// `\ud83d`), which is no text; programs in JavaScript write it all the same. It is read as U+FFFD.
+///
+/// # Errors
+/// A syntax error.
+pub(crate) fn parse_foreign_json(text: &str) -> Result<Value, serde_json::Error> {
+    match serde_json::from_str(text) {
+        Err(_) if text.contains("\\u") => serde_json::from_str(&without_lone_surrogates(text)),
+        read => read,
+    }
+}
+
+fn without_lone_surrogates(text: &str) -> String {
+    let mut whole = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        whole.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let escape = match (surrogate(rest), rest.get(6..).and_then(surrogate)) {
+            (Some(Half::First), Some(Half::Second)) => &rest[..12],
+            (Some(_), _) => {
+                whole.push_str("\\ufffd");
+                rest = &rest[6..];
+                continue;
+            }
+            // Of another escape the second character may be a backslash.
+            (None, _) => rest.get(..2).unwrap_or(rest),
+        };
+        whole.push_str(escape);
+        rest = &rest[escape.len()..];
+    }
+    whole + rest
+}
+
+/// A half of a character outside of the basic plane.
+enum Half {
+    First,
+    Second,
+}
+
+/// The half with whose escape a text begins.
+fn surrogate(text: &str) -> Option<Half> {
+    let digits = text.strip_prefix("\\u")?.get(..4)?;
+    match u16::from_str_radix(digits, 16).ok()? {
+        0xd800..=0xdbff => Some(Half::First),
+        0xdc00..=0xdfff => Some(Half::Second),
+        _ => None,
+    }
+}
+
 /// A value whose objects have no repeated keys.
 struct Single(Value);
 
@@ -105,5 +155,22 @@ mod tests {
         let told = parse_json("{\"a\": 1,\n \"b\": {\"c\": 1, \"c\": 2}}").unwrap_err().to_string();
         assert_eq!(told, "the key \"c\" is there twice at line 2 column 18");
         assert!(parse_json("{\"a\": 1} x").is_err());
+    }
+
+    #[test]
+    fn half_a_character_of_another_program_is_read_as_one_that_is_not_known() {
+        for (text, read) in [
+            (r#"{"a":"x\ud83d y"}"#, "x\u{fffd} y"),
+            (r#"{"a":"\ude00\ud83d"}"#, "\u{fffd}\u{fffd}"),
+            (r#"{"a":"\ud83d\ude00 \ud83d"}"#, "\u{1f600} \u{fffd}"),
+            (r#"{"a":"\\ud83d \uD83D"}"#, r"\ud83d \u{fffd}"),
+            (r#"{"a":"\ud83d\u0041"}"#, "\u{fffd}A"),
+        ] {
+            let read = read.replace(r"\u{fffd}", "\u{fffd}");
+            assert_eq!(parse_foreign_json(text).unwrap()["a"], read.as_str(), "{text}");
+        }
+        for text in [r#"{"a":"\ud8"}"#, r#"{"a":"\u"#, "{\"a\":\"\\ud83d\"", r#"{"a":"\ud83dé"#] {
+            assert!(parse_foreign_json(text).is_err(), "{text}");
+        }
     }
 }

@@ -25,7 +25,7 @@ pub(crate) mod violations;
 mod yaml;
 
 pub use journal::{Artifact, JournalError, JournalFault, JournalHead, append_artifact, coerce, has_artifact_of_run};
-pub(crate) use json::{parse_json, parse_json_values};
+pub(crate) use json::{parse_foreign_json, parse_json, parse_json_values};
 pub(crate) use json_text::{JsonFault, JsonLayout, JsonNode, JsonText, Rest};
 pub(crate) use lines::line_break;
 pub use log::{LogEnd, LogLine, LogScan, Skipped};

@@ -151,11 +151,19 @@ fn evidence(facts: &RunFacts, found: &mut Findings) {
         }
     }
     for (path, (who, kept)) in last {
-        if let Ok(bytes) = read_plain(&*facts.disk, &path, limits::EVIDENCE_BYTES)
-            && !kept.is_of(&bytes)
-        {
-            found.add("evidence_changed", &path, format!("it has another content than when {who} was recorded"));
+        let Ok(bytes) = read_plain(&*facts.disk, &path, limits::EVIDENCE_BYTES) else { continue };
+        if kept.is_of(&bytes) {
+            continue;
         }
+        if kept.is_but_for_line_ends(&bytes) {
+            found.add(
+                "line_ends",
+                &path,
+                "it has other line ends than were recorded, as git gives it with core.autocrlf",
+            );
+            continue;
+        }
+        found.add("evidence_changed", &path, format!("it has another content than when {who} was recorded"));
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use crate::codec::parse_foreign_json;
 use crate::host::HostSigns;
 use crate::model::{SessionId, named};
 use crate::runs::{AgentHost, Beginning};
@@ -83,7 +84,7 @@ impl Payload {
 
     fn read(text: &str) -> Result<Self, String> {
         // No word of the parser is kept: the log never contains anything of a payload.
-        let payload: Value = serde_json::from_str(text).map_err(|_| "the payload is not JSON".to_owned())?;
+        let payload = parse_foreign_json(text).map_err(|_| "the payload is not JSON".to_owned())?;
         if !payload.is_object() {
             return Err("the payload is not a JSON object".to_owned());
         }

@@ -325,6 +325,20 @@ impl Activity {
         is_before.then_some((started, completed))
     }
 
+    /// What the document has in the place of a time and is none, with its key.
+    #[must_use]
+    pub fn mistyped_times(&self) -> Vec<(&'static str, &str)> {
+        let mut mistyped = Vec::new();
+        for key in ["started_at", "completed_at"] {
+            if let Some(text) = self.text("activity", key)
+                && text.parse::<Timestamp>().is_err()
+            {
+                mistyped.push((key, text));
+            }
+        }
+        mistyped
+    }
+
     /// The whole document.
     #[must_use]
     pub fn document(&self) -> &Map<String, Value> {

@@ -83,6 +83,20 @@ impl KeptEvidence {
     pub fn is_of(&self, bytes: &[u8]) -> bool {
         self.bytes == bytes.len() as u64 && self.sha256 == sha256_hex(bytes)
     }
+
+    /// Whether a file with these bytes differs from the one that was recorded in its line ends alone, as a checkout with
+    /// `core.autocrlf` gives it.
+    #[must_use]
+    pub fn is_but_for_line_ends(&self, bytes: &[u8]) -> bool {
+        let mut own = Vec::with_capacity(bytes.len());
+        for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+            match line.strip_suffix(b"\r\n") {
+                Some(text) => own.extend([text, b"\n"].concat()),
+                None => own.extend(line),
+            }
+        }
+        self.is_of(&own)
+    }
 }
 
 impl ActivityRecorded {

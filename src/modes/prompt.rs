@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::codec::parse_foreign_json;
 use crate::machine::prose;
 use crate::model::{ModeName, Scope, SessionId, mode_file};
 use crate::modes::change::{self, Cause, ModeDecision, change_modes, wake_modes};
@@ -39,7 +40,7 @@ impl ModePromptRequest {
         // A payload that is cut off is one, too.
         let is_payload = input.trim_start().starts_with('{')
             && ["\"prompt\"", "\"session_id\""].iter().any(|field| input.contains(field));
-        let hook = match serde_json::from_str::<Value>(input) {
+        let hook = match parse_foreign_json(input) {
             Ok(Value::Object(hook)) => hook,
             Err(why) if is_payload => return Err(bad_payload(format!("it is not JSON: {why}"))),
             _ => return Ok(Self { text: input.to_owned(), scope }),

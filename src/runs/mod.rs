@@ -27,9 +27,9 @@ mod user_state;
 pub(crate) mod workflow;
 pub(crate) mod write;
 
-#[doc(hidden)]
-pub(crate) use crate::codec::similar;
 pub use crate::codec::{DocumentKind, schema_text};
+#[doc(hidden)]
+pub(crate) use crate::codec::{parse_foreign_json, similar};
 pub use crate::engine::Advance;
 pub use crate::host::{AgentHost, PassOn};
 pub(crate) use crate::host::{columns, wants_ascii};

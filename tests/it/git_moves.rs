@@ -520,6 +520,10 @@ fn a_run_of_another_worktree_is_found_by_its_name() {
     let refused = there(&["resume", &run, "--json"]).exits(3).error();
     let told = format!("it is in another worktree: name that with -C {}", root.display());
     assert_eq!(refused["help"], told);
+    for name in ["42", "#42", "issue-42", &run[..12]] {
+        let refused = there(&["resume", name, "--json"]).exits(3).error();
+        assert_eq!(refused["help"], told, "{name}");
+    }
     // A run there that cannot be read is told of as well.
     std::fs::write(sandbox.run_dir(&run).join("run.yaml"), "state: [\n").unwrap();
     let listed = there(&["list", "--worktrees"]).ok().stdout;
@@ -651,7 +655,10 @@ fn a_run_yaml_of_the_other_side_lets_nothing_be_written_before_the_repair() {
 #[test]
 fn a_clone_with_other_line_ends_is_no_damage_and_goes_on() {
     let repo = Repo::new();
-    repo.flow(&["record-activity", "--id", "ours", "--summary", "one"]).ok();
+    let evidence = repo.sandbox.run_dir(&repo.run).join("evidence");
+    std::fs::create_dir_all(&evidence).unwrap();
+    std::fs::write(evidence.join("seen.txt"), "one\ntwo\n").unwrap();
+    repo.flow(&["record-activity", "--id", "ours", "--summary", "one", "--evidence", "evidence/seen.txt"]).ok();
     repo.sandbox.git(&["rm", "-q", "--cached", ".flow/.gitattributes", "--ignore-unmatch"]);
     std::fs::remove_file(repo.sandbox.path(".flow/.gitattributes")).unwrap();
     repo.sandbox.git(&["add", "--all"]);
@@ -666,7 +673,7 @@ fn a_clone_with_other_line_ends_is_no_damage_and_goes_on() {
     let report = there(&["doctor", "--json"]).ok().json();
     let codes: Vec<_> =
         report["findings"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect();
-    assert_eq!(codes, ["gitattributes_incomplete", "lock_missing", "line_ends"], "{report}");
+    assert_eq!(codes, ["gitattributes_incomplete", "lock_missing", "line_ends", "line_ends"], "{report}");
     let recorded = there(&["record-activity", "--id", "theirs", "--json"]).ok().json();
     assert_eq!(recorded["warnings"], json!([]));
     there(&["verify", &repo.run]).ok();

@@ -4,6 +4,7 @@ use rmcp::model::{ClientJsonRpcMessage, ErrorData};
 use serde_json::{Value, json};
 
 use crate::model::limits::MESSAGE_DEPTH;
+use crate::runs::parse_foreign_json;
 
 /// A line, read.
 #[derive(Debug)]
@@ -25,7 +26,8 @@ impl ClientLine {
         if depth(line) > MESSAGE_DEPTH {
             return Self::unreadable(&format!("the line is nested more than {MESSAGE_DEPTH} levels deep"));
         }
-        match serde_json::from_slice(line) {
+        let Ok(text) = std::str::from_utf8(line) else { return Self::unreadable("the line is not UTF-8 text") };
+        match parse_foreign_json(text) {
             Ok(value) => Self::of(value),
             Err(error) => Self::unreadable(&format!("the line is not JSON: {error}")),
         }

@@ -9,9 +9,9 @@ use crate::runs::error::{Error, Result, first_few};
 use crate::runs::open::reading::{Runs, read_all, reasons};
 use crate::runs::open::shared::brings_news;
 use crate::runs::open::sparse::{refuse_left_out_name, refuse_left_out_run};
-use crate::runs::open::worktrees::worktree_with;
+use crate::runs::open::worktrees::in_other_worktrees;
 use crate::runs::user_state::git_state;
-use crate::store::{Project, RefreshScope, StoredRun};
+use crate::store::{Presence, Project, RefreshScope, StoredRun};
 
 /// The name for the run that was started last, even if it is over.
 pub(crate) const LATEST: &str = "@latest";
@@ -42,28 +42,51 @@ fn open_known_run(project: &OpenedProject, given: &str, purpose: Purpose) -> Res
     if given == LATEST {
         return Ok(project.runs().open(&latest_run(project)?)?);
     }
-    let unknown = match open_run_exactly(project, given) {
-        Err(Error::NoSuchRun { suggestion, .. }) => {
-            Error::NoSuchRun { id: given.to_owned(), suggestion, worktree: worktree_with(&project.cx, given) }
-        }
+    let suggestion = match open_run_exactly(project, given) {
+        Err(Error::NoSuchRun { suggestion, .. }) => suggestion,
         // `#42` is not an id.
         Err(Error::Name(bad)) if given.parse::<Issue>().is_err() => return Err(bad.into()),
-        Err(Error::Name(_)) => Error::NoSuchRun { id: given.to_owned(), suggestion: None, worktree: None },
+        Err(Error::Name(_)) => None,
         found => return found,
     };
+    if let Some(id) = run_named_otherwise(project, given, purpose)? {
+        return Ok(project.runs().open(&id)?);
+    }
+    refuse_left_out_name(project, given)?;
+    if let Some(pruned) = pruned_run(project, given) {
+        return Err(pruned);
+    }
+    Err(Error::NoSuchRun { id: given.to_owned(), suggestion, worktree: worktree_with(&project.cx, given) })
+}
+
+/// The run that `given` names without being its id.
+fn run_named_otherwise(project: &OpenedProject, given: &str, purpose: Purpose) -> Result<Option<RunId>> {
     if let Ok(issue) = given.parse()
         && let Some(id) = run_about(project, given, &issue)?
     {
         refuse_name_of_another(project, given, &id)?;
-        return Ok(project.runs().open(&id)?);
+        return Ok(Some(id));
     }
-    match run_like(project, given, purpose)? {
-        Some(id) => Ok(project.runs().open(&id)?),
-        None => {
-            refuse_left_out_name(project, given)?;
-            Err(pruned_run(project, given).unwrap_or(unknown))
+    run_like(project, given, purpose)
+}
+
+/// The other worktree of the repository in which `given` names a run.
+fn worktree_with(cx: &Context, given: &str) -> Option<PathBuf> {
+    for (path, cx) in in_other_worktrees(cx) {
+        let Ok(project) = cx.project() else { continue };
+        let named = match RunId::new(given) {
+            Ok(id) if project.runs().open(&id).is_ok() => Some(id),
+            _ => run_named_otherwise(&project, given, Purpose::Read).ok().flatten(),
+        };
+        if let Some(id) = named
+            && let Ok(run) = project.runs().open(&id)
+            // That worktree may have flow's own files of the run only.
+            && run.presence() != Presence::Away
+        {
+            return Some(path);
         }
     }
+    None
 }
 
 /// Opens the run with exactly this id.

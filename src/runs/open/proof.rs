@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::catalog::NamedCommand;
 use crate::engine::{Attempt, CheckoutFiles, EvidenceState, Freshness, Judgement, evidence_state};
 use crate::machine::Requirement;
-use crate::model::{ActivityStatus, KeptEvidence, Number, TreeSnapshot};
+use crate::model::{ActivityStatus, Number, TreeSnapshot};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
 use crate::runs::open::kept::{Keeper, Keepers};
@@ -151,13 +151,13 @@ fn not_there(name: &str) -> String {
 /// read.
 fn gone(keeper: Keeper<'_>, attempt: &Attempt) -> Result<Option<String>> {
     let Keeper { run, files } = keeper;
-    for KeptEvidence { name, sha256, bytes } in &attempt.kept {
+    for kept in &attempt.kept {
+        let name = &kept.name;
         let same = match files.get(name) {
-            Some(len) if len == bytes => match run.read_evidence(name, 0, run.evidence_limit())? {
-                Some(part) => KeptEvidence::of(name, &part.bytes).sha256 == *sha256,
+            Some(_) => match run.read_evidence(name, 0, run.evidence_limit())? {
+                Some(part) => kept.is_of(&part.bytes) || kept.is_but_for_line_ends(&part.bytes),
                 None => false,
             },
-            Some(_) => false,
             None if run.as_of().is_some() => true,
             None => return Ok(Some(not_there(name))),
         };

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::model::{Explain as _, RunId};
+use crate::model::Explain as _;
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::open::listed::ListedRun;
 use crate::runs::open::reading::{Runs, passed_over_in_words};
 use crate::runs::open::tree::below_top;
-use crate::store::{Presence, Project};
+use crate::store::Project;
 
 /// Another worktree of the repository with its own `.flow`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -78,19 +78,4 @@ fn open_runs(cx: &Context) -> Result<(Vec<ListedRun>, Option<String>)> {
         None => passed_over_in_words(runs.passed_over),
     };
     Ok((runs.open().cloned().map(ListedRun::from).collect(), missing))
-}
-
-/// Another worktree that has the run `id`.
-pub(crate) fn worktree_with(cx: &Context, id: &str) -> Option<PathBuf> {
-    let id = RunId::new(id).ok()?;
-    for (path, cx) in in_other_worktrees(cx) {
-        if let Ok(project) = cx.project()
-            && let Ok(run) = project.runs().open(&id)
-            // That worktree may have flow's own files of the run only.
-            && run.presence() != Presence::Away
-        {
-            return Some(path);
-        }
-    }
-    None
 }

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::codec::parse_foreign_json;
 use crate::engine::{Caller, Command, Decision, NoTrail, decide};
 use crate::model::{Explain as _, RunId, RunStatus, RunSummary, SESSION_ENDED, Seq, SessionId, Timestamp};
 use crate::runs::context::{Context, OpenedProject};
@@ -45,7 +46,7 @@ impl HookInput {
     /// # Errors
     /// Why the text does not say which session ended: it is not a JSON object, or names something else as the session.
     pub fn read(text: &str) -> std::result::Result<Self, &'static str> {
-        let Ok(payload @ Value::Object(_)) = serde_json::from_str(text) else { return Err("it is not a JSON object") };
+        let Ok(payload @ Value::Object(_)) = parse_foreign_json(text) else { return Err("it is not a JSON object") };
         let session = match &payload["session_id"] {
             Value::Null => return Err("it names no session"),
             Value::String(id) => SessionId::new(id.as_str()).ok(),

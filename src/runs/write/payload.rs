@@ -100,6 +100,8 @@ impl ReportRequest {
 /// # Errors
 /// [`Error::Usage`] when the text is neither, has an unknown field, or is empty.
 pub fn parse_batch(text: &str) -> Result<Vec<ReportRequest>> {
+    // Some editors begin a file with it.
+    let text = text.trim_start_matches('\u{feff}');
     let parsed = match parse_json(text) {
         Ok(Value::Array(events)) => Ok(events),
         // As an array it is broken; read line by line, the error would be about its first line.
@@ -362,6 +364,7 @@ mod tests {
         let lines =
             "{\"type\":\"btw_update\",\"data\":{\"message\":\"a\"}}\n{\"type\":\"status_change\",\"step\":\"x\"}\n";
         assert_eq!(parse_batch(array).unwrap(), parse_batch(lines).unwrap());
+        assert_eq!(parse_batch(&format!("\u{feff}{array}")).unwrap(), parse_batch(lines).unwrap());
         for broken in ["", "[]", "[1]", "{\"stp\":\"x\"}", "{"] {
             assert!(parse_batch(broken).is_err(), "{broken}");
         }
