@@ -720,14 +720,28 @@ fn evidence_goes_with_its_run_also_where_the_project_ignores_logs() {
 #[test]
 fn a_command_whose_words_were_masked_proves_nothing() {
     let sandbox = sandbox();
+    let script = "echo 'commands: {test: [sh, check.sh, --token=hunter2hunter2]}' > .flow/config.yaml; flow trust --yes\n\
+                  flow exec --run-id r1 test";
+    let told = shell(&sandbox, script).ok().stderr;
+    assert!(told.contains("test has words that look like a secret and are not recorded"), "{told}");
+    let record = "flow record-activity --run-id r1 --phase report --id report --json";
+    let error = shell(&sandbox, record).exits(1).error();
+    let why = "has words that were masked, so which command it was cannot be told";
+    assert!(error["message"].as_str().unwrap().contains(why), "{error}");
+    assert!(is_in_verify(&sandbox));
+}
+
+#[test]
+fn what_a_variable_has_as_its_value_is_no_secret_in_a_command_that_the_project_names() {
+    let sandbox = sandbox();
     let script = "echo 'commands: {test: /bin/true}' > .flow/config.yaml; flow trust --yes\n\
                   A_KEY=/bin/true flow exec --run-id r1 test; echo 'commands: {test: sh check.sh}' > .flow/config.yaml";
     shell(&sandbox, script).ok();
     let record = "A_KEY='sh check.sh' flow record-activity --run-id r1 --phase report --id report --json";
     let error = shell(&sandbox, record).exits(1).error();
-    let why = "has words that were masked, so which command it was cannot be told";
-    assert!(error["message"].as_str().unwrap().ends_with(why), "{error}");
-    assert!(is_in_verify(&sandbox));
+    assert!(error["message"].as_str().unwrap().ends_with("ran another command than test is now"), "{error}");
+    shell(&sandbox, "flow trust --yes; A_KEY=check.sh flow exec --run-id r1 test").ok();
+    shell(&sandbox, record).ok();
 }
 
 #[test]

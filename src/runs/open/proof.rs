@@ -121,7 +121,8 @@ impl Proofs {
         };
         // Which words they were depends on the variables of the caller, so any command could look like any other.
         if exec.masked {
-            let why = "has words that were masked, so which command it was cannot be told";
+            let why = "has words that were masked, so which command it was cannot be told; give a secret to the command in a \
+                       variable or a file";
             return Some(format!("{} {} {why}", attempt.number, attempt.id));
         }
         if named.argv == exec.argv {

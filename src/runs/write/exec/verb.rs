@@ -44,6 +44,12 @@ pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
     let before = files_around(cx, &dir, present_tree(&project, &request.inputs));
     let execution = execution(cx, &dir, request, &mask, &before)?;
     let mut warnings = unmatched_inputs(&before);
+    if let (Some(name), true) = (&request.name, execution.masked) {
+        warnings.push(format!(
+            "{name} has words that look like a secret and are not recorded, so it can prove nothing; give the secret to it in a \
+             variable or a file"
+        ));
+    }
     let mut watch = None;
     let (begin, told) = transact(&project, &*run, caller.clone(), cx.now(), |tx| {
         // A signal between this commit and the end of the command would leave it in doubt. It reaches the command instead.
@@ -155,7 +161,11 @@ fn execution(
     mask: &Mask,
     before: &std::result::Result<PresentTree, String>,
 ) -> Result<Execution> {
-    let argv = mask.words(&request.argv);
+    let argv = match &request.name {
+        // The words of a command that the project names stand in its configuration, whatever a variable has as its value.
+        Some(_) => Mask::default().words(&request.argv),
+        None => mask.words(&request.argv),
+    };
     let cwd = cx.disk.canonical(at).unwrap_or_else(|_| at.to_owned());
     let top = match before {
         Ok(tree) => cx.disk.canonical(&tree.top).unwrap_or_else(|_| tree.top.clone()),
