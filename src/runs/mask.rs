@@ -69,8 +69,8 @@ impl Mask {
             if word.len() >= words::BEHIND_WORD && !word.starts_with('-') && option.is_some_and(is_option_of_secret) {
                 masked.push(MASKED.to_owned());
             } else if is_curl
-                && option.is_some_and(|option| tokens::USER_OPTIONS.contains(&option))
                 && let Some((user, _)) = word.split_once(':')
+                && (option.is_some_and(tokens::takes_user) || tokens::user_in_option(user.as_bytes()).is_some())
             {
                 masked.push(format!("{}:{MASKED}", self.text(user)));
             } else {

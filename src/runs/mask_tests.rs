@@ -102,6 +102,9 @@ fn what_stands_behind_a_word_for_a_secret_is_masked() {
         "machine example.org\n  login ada\n  password hunter2000\n",
         "+ curl -sS -u ada:hunter2000 https://example.org",
         "curl --user 'ada:hunter2000' https://example.org",
+        "curl --user=ada:hunter2000 https://example.org",
+        "curl -uada:hunter2000 https://example.org",
+        "curl -sSfu ada:hunter2000 https://example.org",
         "MYSQL_PWD=hunter2000 mysql",
         "Server=db;Uid=ada;Pwd=hunter2000;",
         "AccountName=a;AccountKey=hunter2000==;EndpointSuffix=b",
@@ -274,6 +277,9 @@ fn an_argument_behind_an_option_for_a_secret_is_masked() {
     let words = ["curl", "-sS", "-u", "ada:hunter2000", "-x", "proxy:8080"];
     let told = ["curl", "-sS", "-u", "ada:***", "-x", "proxy:8080"];
     assert_eq!(mask(&[]).words(&words.map(str::to_owned)), told);
+    let words = ["curl", "-uada:hunter2000", "--user=ada:hunter2000", "-sLu", "ada:hunter2000", "-Hu:1"];
+    let told = ["curl", "-uada:***", "--user=ada:***", "-sLu", "ada:***", "-Hu:1"];
+    assert_eq!(mask(&[]).words(&words.map(str::to_owned)), told);
     // A user may be a secret as well.
     let words = ["curl", "-u", "sk_test_a1B2c3D4e5a1B2c3D4e5:", "-u", "ada lovelace:x"];
     let told = ["curl", "-u", "sk_test_***:***", "-u", "***:***"];
@@ -376,6 +382,8 @@ const REPEATED: &[&str] = &[
     "-u a:b ",
     "-u a:bbbbbb ",
     "curl -u a:b ",
+    "curl -ssssu a:b ",
+    "curl --user=a:bbbbbb ",
     "%41",
     "+",
     "\x1b[",

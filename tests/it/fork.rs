@@ -184,3 +184,17 @@ fn a_fork_of_a_long_run_is_small_and_forks_of_forks_verify() {
     assert_eq!(told["completed"].as_array().unwrap().last().unwrap()["id"], "last");
     sandbox.flow(["doctor"]).ok();
 }
+
+#[test]
+fn a_fork_of_a_damaged_log_is_refused_for_what_is_wrong_with_it() {
+    let sandbox = sandbox();
+    let run = sandbox.start("start-issue");
+    sandbox.record(&run, "preflight", "one");
+    sandbox.record(&run, "preflight", "two");
+    let log = sandbox.run_dir(&run).join("events.jsonl");
+    let text = std::fs::read_to_string(&log).unwrap();
+    std::fs::write(&log, text.replacen("\"seq\":2", "\"seq\":7", 1)).unwrap();
+    let error = sandbox.flow(["fork", &run, "--json"]).exits(65).error();
+    assert_eq!(error["code"], "log_damaged", "{error}");
+    assert!(error["help"].as_str().unwrap().contains("flow doctor"), "{error}");
+}

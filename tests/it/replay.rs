@@ -167,6 +167,29 @@ fn what_nobody_accepted_runs_only_after_a_person_agreed() {
     }
 }
 
+#[test]
+fn a_replay_on_a_clean_copy_has_the_submodules_as_they_were() {
+    let sandbox = sandbox();
+    let script = "for one in inner deep; do git init -q ../$one; done\n\
+                  cd ../deep; echo deep > file; git add file; git commit -qm deep\n\
+                  cd ../inner; echo inner > file; git add file; git submodule add -q $PWD/../deep deep; git commit -qm inner\n\
+                  cd ../demo; git submodule add -q $PWD/../inner inner; git submodule update -q --init --recursive\n\
+                  git commit -qm modules";
+    fs::write(sandbox.path(".flow/config.yaml"), "commands: {modules: cat inner/file inner/deep/file}\n").unwrap();
+    let mut shell = sandbox.command("sh");
+    shell.args(["-ec", script]).env("GIT_CONFIG_COUNT", "3");
+    let settings = [("protocol.file.allow", "always"), ("user.name", "A"), ("user.email", "a@example.com")];
+    for (nth, (key, value)) in settings.iter().enumerate() {
+        shell.env(format!("GIT_CONFIG_KEY_{nth}"), key).env(format!("GIT_CONFIG_VALUE_{nth}"), value);
+    }
+    run(shell, "").ok();
+    sandbox.flow(["trust", "--yes"]).ok();
+    sandbox.flow(["exec", "--run-id", "r1", "modules"]).ok();
+    fs::write(sandbox.path("inner/file"), "changed\n").unwrap();
+    let again = replayed(&sandbox, &["--yes", "--clean", "modules"], 0)["again"].clone();
+    assert_eq!((&again["same_output"], &again["same_tree"]), (&json!(true), &json!(true)), "{again}");
+}
+
 /// The statements about the commands of the run.
 fn statements(sandbox: &Sandbox) -> (String, Vec<Value>) {
     let text = sandbox.flow(["export", "r1", "--format", "in-toto"]).ok().stdout;
@@ -194,6 +217,9 @@ fn statements_of_in_toto_name_the_commit_or_the_files_and_have_the_same_bytes_ea
     for statement in &all {
         is_statement(statement);
     }
+    sandbox.flow(["exec", "--run-id", "r1", "--id", "secret", "--", "true", "--token=hunter2000"]).ok();
+    let annotations = statements(&sandbox).1[2]["predicate"]["configuration"][0]["annotations"].clone();
+    assert_eq!(annotations["masked"], json!(true), "{annotations}");
 }
 
 /// Checks a statement by the rules of in-toto's attestation framework: the layout of a Statement v1, and of its

@@ -4,11 +4,16 @@
     reason = "a repository of its own in a temporary directory, and the git that makes it"
 )]
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
+use crate::host::git::asked::Silence;
 use crate::host::git::command::{FOREIGN, Git, check_commit_id};
+use crate::host::git::tree::DEPTH;
 use crate::host::script::empty_directory;
 
 /// A repository in a temporary directory with one commit checked out, removed when it is dropped. It borrows the objects of
@@ -34,29 +39,60 @@ impl Drop for CommitCopy {
 }
 
 impl Git {
-    /// Checks `commit` of the repository that contains `dir` out on its own.
+    /// Checks `commit` of the repository that contains `dir` out on its own, with the submodules that are checked out here.
     ///
     /// # Errors
     /// Why that cannot be done, in one line.
     pub fn copy_of(&self, dir: &Path, commit: &str) -> Result<CommitCopy, String> {
-        check_commit_id(commit)?;
-        let common = self.line(dir, &["rev-parse", "--path-format=absolute", "--git-common-dir"]);
-        let objects = PathBuf::from(common.ok_or("the repository cannot be found")?).join("objects");
         let copy =
             empty_directory(None, "flow-replay-").map_err(|error| format!("cannot make a directory: {error}"))?;
         let copy = CommitCopy { dir: copy };
-        self.in_copy(&copy, &["init", "--quiet", "--template=", "."])?;
-        let borrows = copy.top().join(".git/objects/info/alternates");
-        let written = fs::create_dir_all(copy.top().join(".git/objects/info"))
-            .and_then(|()| fs::write(&borrows, format!("{}\n", objects.display())));
-        written.map_err(|error| format!("cannot write {}: {error}", borrows.display()))?;
-        self.in_copy(&copy, &["checkout", "--quiet", "--detach", commit])?;
+        let top = self.top(dir).ok_or("the repository cannot be found")?;
+        self.check_out(&top, commit, copy.top(), DEPTH)?;
         Ok(copy)
     }
 
-    fn in_copy(&self, copy: &CommitCopy, arguments: &[&str]) -> Result<(), String> {
+    /// Checks `commit` of the repository at `top` out into the directory `at`, and its submodules so many levels deep.
+    fn check_out(&self, top: &Path, commit: &str, at: &Path, depth: usize) -> Result<(), String> {
+        check_commit_id(commit)?;
+        let common = self.line(top, &["rev-parse", "--path-format=absolute", "--git-common-dir"]);
+        let objects = PathBuf::from(common.ok_or("the repository cannot be found")?).join("objects");
+        let format = self.line(top, &["rev-parse", "--show-object-format"]).unwrap_or_else(|| "sha1".to_owned());
+        self.in_copy(at, &["init", "--quiet", "--template=", &format!("--object-format={format}"), "."])?;
+        let borrows = at.join(".git/objects/info/alternates");
+        let written = fs::create_dir_all(at.join(".git/objects/info"))
+            .and_then(|()| fs::write(&borrows, format!("{}\n", objects.display())));
+        written.map_err(|error| format!("cannot write {}: {error}", borrows.display()))?;
+        self.in_copy(at, &["checkout", "--quiet", "--detach", commit])?;
+        let Some(depth) = depth.checked_sub(1) else { return Ok(()) };
+        for (path, commit) in self.submodules_of(at, commit)? {
+            let (inner, copy) = (top.join(&path), at.join(&path));
+            // One that is not checked out here is empty here as well.
+            if inner.join(".git").symlink_metadata().is_ok() && is_plain_dir(&copy) {
+                self.check_out(&inner, &commit, &copy, depth)
+                    .map_err(|why| format!("the submodule {}: {why}", path.display()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The submodules of a commit: their paths and commits.
+    fn submodules_of(&self, dir: &Path, commit: &str) -> Result<Vec<(PathBuf, String)>, String> {
+        let asked = self.start(&[], dir, &["ls-tree", "-r", "-z", commit]).map_err(Silence::why)?;
+        let mut found = Vec::new();
+        for entry in asked.output(Instant::now() + self.limit)?.split(|&byte| byte == 0) {
+            // `160000 commit <id>\t<path>`
+            let Some(entry) = entry.strip_prefix(b"160000 commit ") else { continue };
+            let Some(tab) = entry.iter().position(|&byte| byte == b'\t') else { continue };
+            let id = String::from_utf8_lossy(&entry[..tab]).into_owned();
+            found.push((PathBuf::from(OsStr::from_bytes(&entry[tab + 1..])), id));
+        }
+        Ok(found)
+    }
+
+    fn in_copy(&self, at: &Path, arguments: &[&str]) -> Result<(), String> {
         let mut command = Command::new(&self.program);
-        command.current_dir(copy.top()).args(["-c", "core.hooksPath=/dev/null"]).args(arguments);
+        command.current_dir(at).args(["-c", "core.hooksPath=/dev/null"]).args(arguments);
         for variable in FOREIGN {
             command.env_remove(variable);
         }
@@ -69,4 +105,9 @@ impl Git {
         let complaint = String::from_utf8_lossy(&output.stderr);
         Err(complaint.lines().next().unwrap_or("git failed").trim_start_matches("fatal: ").to_owned())
     }
+}
+
+/// Whether it is a directory and no link: what a commit has there must not lead out of the copy.
+fn is_plain_dir(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|entry| entry.is_dir())
 }

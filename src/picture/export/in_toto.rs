@@ -77,6 +77,10 @@ fn configuration(whole: &WholeRun, record: &ActivityRecorded, exec: &Execution, 
             "stderrSha256": end.stderr_sha256,
         },
     });
+    if exec.masked {
+        // So that no one takes the words for the command that ran.
+        about["annotations"]["masked"] = json!(true);
+    }
     if !exec.inputs.is_empty() {
         about["annotations"]["inputs"] = json!(exec.inputs);
     }

@@ -80,8 +80,6 @@ const PLAIN_BEGINNINGS: [(&str, usize); 18] = [
 const IS_FIRST: [bool; 256] = is_first();
 /// The shortest user of a URL that is masked: a token stands in its place then.
 const URL_USER: usize = 20;
-/// Options of curl behind which a user and a password follow.
-pub(super) const USER_OPTIONS: [&[u8]; 2] = [b"-u", b"--user"];
 /// The shortest password of such a user that is masked.
 const PASSWORD: usize = 6;
 const KEY_BEGINS: &[u8] = b"-----BEGIN ";
@@ -183,6 +181,27 @@ fn is_behind_curl(text: &Text<'_>, at: usize) -> bool {
         option = text.begin(Kind::Blank, option - 1);
     }
     let line = text.begin(Kind::Line, option);
-    USER_OPTIONS.iter().any(|name| text.bytes[line..option].ends_with(name))
-        && text.last_curl(option).is_some_and(|curl| curl >= line)
+    let before = &text.bytes[text.begin(Kind::Option, option).max(line)..option];
+    let own = if text.is_byte_before(at, |byte| byte == b'=') { text.begin(Kind::Option, at - 1) } else { at };
+    let is_user = takes_user(before) || user_in_option(&text.bytes[own..]).is_some();
+    is_user && text.last_curl(at).is_some_and(|curl| curl >= line)
 }
+
+/// Whether a word is an option of curl behind which a user and a password stand: `--user` or `-u`, which may follow others.
+pub(super) fn takes_user(word: &[u8]) -> bool {
+    word == b"--user" || user_in_option(word) == Some(word.len())
+}
+
+/// Where the user begins in a word that is such an option and its argument: `-sSuada:…`, `--user=ada:…`.
+pub(super) fn user_in_option(word: &[u8]) -> Option<usize> {
+    if word.starts_with(b"--user=") {
+        return Some(b"--user=".len());
+    }
+    let options = word.strip_prefix(b"-")?;
+    let switches = options.iter().take_while(|option| SWITCHES.contains(option)).count();
+    steps::add(switches);
+    (options.get(switches) == Some(&b'u')).then_some(switches + 2)
+}
+
+/// Options of curl without an argument, which may stand before `u` in a word.
+const SWITCHES: &[u8] = b"#0123468afgGijkILlnNOpqRsSvZ";

@@ -38,7 +38,8 @@ pub(crate) fn refusal(project: &OpenedProject, run: &dyn StoredRun, fault: Fault
         Fault::Joined(what) => Error::Joined { run: run.id().clone(), what },
         // Git does not know flow's own files, so they keep the directory of a run that it removed.
         Fault::Empty if run.presence() == Presence::Away => elsewhere(project, run),
-        Fault::Empty | Fault::Unread | Fault::Line(_) | Fault::Gap(_) | Fault::EndLost(_) | Fault::Double(_) => {
+        Fault::Line(_) | Fault::Gap(_) | Fault::EndLost(_) | Fault::Double(_) => damaged(run, &fault),
+        Fault::Empty | Fault::Unread => {
             let at = run.address(Document::Run);
             let message = format!("{at} has neither a run.yaml nor a log that could rebuild it");
             Problem::new(Kind::Damaged, "run_empty", message)
@@ -46,6 +47,21 @@ pub(crate) fn refusal(project: &OpenedProject, run: &dyn StoredRun, fault: Fault
                 .into()
         }
     }
+}
+
+/// The error of a command that needs every event of a log.
+fn damaged(run: &dyn StoredRun, fault: &Fault) -> Error {
+    let log = run.address(Document::Log);
+    let message = match fault {
+        Fault::Line(line) => format!("{log}:{}:1 is damaged: {}", line.line, line.fault),
+        Fault::Gap(lost) | Fault::EndLost(lost) => format!("{log} is damaged: it lacks {}", lost.in_words()),
+        Fault::Double(seq) => format!("{log} is damaged: event {seq} is in it twice"),
+        _ => format!("{log} is damaged"),
+    };
+    let repair = Suggestion::flow("doctor").value(run.id()).flag("repair");
+    Problem::new(Kind::Damaged, "log_damaged", message)
+        .help(repair + " notes in it what is lost; nothing was written")
+        .into()
 }
 
 /// What is wrong with a directory that has the run `of`, behind its name.
