@@ -117,8 +117,8 @@ impl Serialize for Timestamp {
 
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl de::Visitor<'_> for Text {
+        struct TimestampVisitor;
+        impl de::Visitor<'_> for TimestampVisitor {
             type Value = Timestamp;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -130,6 +130,6 @@ impl<'de> Deserialize<'de> for Timestamp {
             }
         }
         // Not by way of a `String`: lists parse thousands of times.
-        from.deserialize_str(Text)
+        from.deserialize_str(TimestampVisitor)
     }
 }

@@ -42,11 +42,11 @@ impl ChoosesStore for SharedStores {
 #[derive(Debug)]
 pub(super) struct NamedStore {
     pub(super) name: StoreName,
-    place: Place,
+    place: StorePlace,
 }
 
 #[derive(Debug)]
-enum Place {
+enum StorePlace {
     /// The address of a git repository, which may hold a password, and where its references are.
     Git { url: String, refs: String },
     #[cfg(feature = "network")]
@@ -57,7 +57,7 @@ impl NamedStore {
     /// The store that `name` names for the project in `root`.
     pub(super) fn find(cx: &Context, root: &Path, name: StoreName) -> Result<Self> {
         let place = match &name {
-            StoreName::Git { remote, refs } => Place::Git { url: url_of(cx, root, remote)?, refs: refs.clone() },
+            StoreName::Git { remote, refs } => StorePlace::Git { url: url_of(cx, root, remote)?, refs: refs.clone() },
             StoreName::Bucket(address) => bucket_at(address)?,
         };
         Ok(Self { name, place })
@@ -66,9 +66,9 @@ impl NamedStore {
     /// The address for messages.
     pub(super) fn shown_address(&self) -> String {
         match &self.place {
-            Place::Git { url, .. } => without_login(url),
+            StorePlace::Git { url, .. } => without_login(url),
             #[cfg(feature = "network")]
-            Place::Bucket(place) => match &place.endpoint {
+            StorePlace::Bucket(place) => match &place.endpoint {
                 Some(endpoint) => format!("{} at {}", self.name, without_login(endpoint)),
                 None => format!("{} in {}", self.name, place.region),
             },
@@ -77,15 +77,15 @@ impl NamedStore {
 
     /// Who can read what is kept there.
     pub(super) fn readers(&self) -> String {
-        let what = if matches!(self.place, Place::Git { .. }) { "git remote" } else { "bucket" };
+        let what = if matches!(self.place, StorePlace::Git { .. }) { "git remote" } else { "bucket" };
         format!("everyone who can read the {what} {}", self.shown_address())
     }
 
     fn whole_address(&self) -> String {
         match &self.place {
-            Place::Git { url, .. } => url.clone(),
+            StorePlace::Git { url, .. } => url.clone(),
             #[cfg(feature = "network")]
-            Place::Bucket(place) => {
+            StorePlace::Bucket(place) => {
                 format!("{} {} {}", self.name, place.region, place.endpoint.as_deref().unwrap_or_default())
             }
         }
@@ -114,14 +114,14 @@ impl NamedStore {
 
     pub(super) fn carrier(&self, project: &OpenedProject) -> Result<Box<dyn Carrier>> {
         match &self.place {
-            Place::Git { url, refs } => {
+            StorePlace::Git { url, refs } => {
                 let bare = project.cache_of_carrier()?.join("remote.git");
                 let users = Some(project.root().to_owned());
                 let repository = BareRepository::new(project.cx.git.clone(), bare, url.clone(), users);
                 Ok(Box::new(GitCarrier::new(repository, self.name.to_string()).with_place(refs.clone())))
             }
             #[cfg(feature = "network")]
-            Place::Bucket(place) => match S3Carrier::new(place, CloudEnv::read()) {
+            StorePlace::Bucket(place) => match S3Carrier::new(place, CloudEnv::read()) {
                 Ok(carrier) => Ok(Box::new(carrier)),
                 Err(why) => Err(invalid(why)),
             },
@@ -162,12 +162,12 @@ fn url_of(cx: &Context, root: &Path, name: &str) -> Result<String> {
 }
 
 #[cfg(feature = "network")]
-fn bucket_at(address: &str) -> Result<Place> {
-    S3Place::from_environment(address, &CloudEnv::read()).map(Place::Bucket).map_err(invalid)
+fn bucket_at(address: &str) -> Result<StorePlace> {
+    S3Place::from_environment(address, &CloudEnv::read()).map(StorePlace::Bucket).map_err(invalid)
 }
 
 #[cfg(not(feature = "network"))]
-fn bucket_at(_: &str) -> Result<Place> {
+fn bucket_at(_: &str) -> Result<StorePlace> {
     let message = "this build of flow has no network, so it cannot use a bucket";
     Err(Problem::new(Kind::Usage, "no_network", message).help("use a build with the feature `network`").into())
 }

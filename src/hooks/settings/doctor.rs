@@ -15,7 +15,7 @@ use crate::hooks::settings::look::{FoundHandler, InstalledHooks, installed_hooks
 use crate::hooks::settings::managed;
 use crate::hooks::settings::obstacle;
 use crate::hooks::settings::rules;
-use crate::hooks::settings::script::Script;
+use crate::hooks::settings::script::PluginScript;
 use crate::hooks::settings::status::all;
 use crate::model::{Explain, Help, Timestamp};
 use crate::runs::{self, Context, Error, Result};
@@ -161,7 +161,7 @@ impl Examined<'_> {
         }
         for (settings, found) in &looked {
             self.handlers(settings, found);
-            if found.script == Some(Script::Other) {
+            if found.script == Some(PluginScript::Other) {
                 let message = "the script was written by another version of flow";
                 self.add_to_file("other_command", settings, message, bring_up_to_date(settings));
             }

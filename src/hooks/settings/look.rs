@@ -9,7 +9,7 @@ use crate::hooks::settings::edit;
 use crate::hooks::settings::error::EditFault;
 use crate::hooks::settings::file::SettingsFile;
 use crate::hooks::settings::host::{HOOKS, STATUS_LINE};
-use crate::hooks::settings::script::{self, Script};
+use crate::hooks::settings::script::{self, PluginScript};
 
 /// What a file of settings has of flow.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ pub(super) struct InstalledHooks {
     /// Whether all hooks are turned off here.
     pub(super) all_off: bool,
     /// Whose script it is, where the file is one.
-    pub(super) script: Option<Script>,
+    pub(super) script: Option<PluginScript>,
 }
 
 /// A handler that calls flow.

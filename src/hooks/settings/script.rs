@@ -10,7 +10,7 @@ const MARK: &str = "// Written by `flow hooks install`; ";
 
 /// Whose script it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Script {
+pub(super) enum PluginScript {
     /// This version of flow writes it.
     Current,
     /// Another version of flow wrote it.
@@ -23,16 +23,16 @@ pub(super) fn text() -> String {
 }
 
 /// Whose script `found` is; a fault if flow did not write it.
-pub(super) fn recognize(found: &str) -> Result<Script, EditFault> {
+pub(super) fn recognize(found: &str) -> Result<PluginScript, EditFault> {
     if found == text() {
-        return Ok(Script::Current);
+        return Ok(PluginScript::Current);
     }
     // A text that still has the digest in its first line was written by flow, and edited by no one since.
     if let Some(rest) = found.strip_prefix(MARK)
         && let Some((sum, script)) = rest.split_once('\n')
         && sum == digest(script.as_bytes())
     {
-        return Ok(Script::Other);
+        return Ok(PluginScript::Other);
     }
     Err(EditFault::of_file("this is not what flow wrote: someone has edited it, or it is another's", EDITED))
 }

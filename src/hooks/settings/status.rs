@@ -12,7 +12,7 @@ use crate::hooks::settings::file::{SettingsFile, files};
 use crate::hooks::settings::host::{HostChoice, SettingsScope};
 use crate::hooks::settings::look::{FoundHandler, InstalledHooks, installed_hooks};
 use crate::hooks::settings::obstacle;
-use crate::hooks::settings::script::Script;
+use crate::hooks::settings::script::PluginScript;
 use crate::host::Trust;
 use crate::model::Explain;
 use crate::runs::{Context, Result};
@@ -174,8 +174,8 @@ fn of_file(settings: &SettingsFile, config: Option<&TomlText>) -> SettingsStatus
     let is_whole = missing.is_empty() && found.ours().all(|handler| handler.is_current(host));
     let installed = match (&problem, found.script, found.ours().next()) {
         (Some(_), ..) => Installed::Unknown,
-        (None, Some(Script::Current), _) => Installed::Yes,
-        (None, Some(Script::Other), _) => Installed::Partly,
+        (None, Some(PluginScript::Current), _) => Installed::Yes,
+        (None, Some(PluginScript::Other), _) => Installed::Partly,
         (None, None, None) => Installed::No,
         (None, None, Some(_)) if is_whole => Installed::Yes,
         (None, None, Some(_)) => Installed::Partly,

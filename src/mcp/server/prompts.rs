@@ -13,21 +13,21 @@ use crate::runs::{self, Context, ResumeRequest};
 const LONGEST: usize = 500;
 
 /// A prompt: its name, what it is for, and what it tells the model.
-struct Text {
+struct FlowPrompt {
     name: &'static str,
     about: &'static str,
     task: &'static str,
 }
 
-const TEXTS: [Text; 2] = [
-    Text {
+const TEXTS: [FlowPrompt; 2] = [
+    FlowPrompt {
         name: "resume",
         about: "Continue a run where it stands",
         task: "Continue the run that the report below describes. Its field `next` says what is safe to do now: begin with \
                that, record the outcome with flow_record or flow_emit, and then call flow_resume again. If the verdict is \
                not `continue`, tell the user what it is and why before you do anything.",
     },
-    Text {
+    FlowPrompt {
         name: "handoff",
         about: "Leave a run so that another session can continue it",
         task: "Hand over the run that the report below describes. Record what was done and is not recorded yet with \

@@ -51,7 +51,7 @@ pub(super) struct Object {
 
 /// A name in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Listed {
+pub(super) struct ListedObject {
     /// The name behind what all names of the list begin with.
     pub(super) name: String,
     pub(super) tag: String,
@@ -108,7 +108,7 @@ impl Requests {
     }
 
     /// The objects whose names begin with `prefix`, those after `after` behind it, in order.
-    pub(super) fn list(&self, prefix: &str, after: &str, deadline: Instant) -> Result<Vec<Listed>, String> {
+    pub(super) fn list(&self, prefix: &str, after: &str, deadline: Instant) -> Result<Vec<ListedObject>, String> {
         let prefix = &*self.key(prefix);
         let (mut found, mut token) = (Vec::new(), None);
         for _ in 0..PAGES {
@@ -131,7 +131,7 @@ impl Requests {
             for object in page.contents {
                 if let Some(name) = object.key.strip_prefix(prefix) {
                     let tag = object.etag.or(object.last_modified).unwrap_or_default();
-                    found.push(Listed { name: name.to_owned(), tag });
+                    found.push(ListedObject { name: name.to_owned(), tag });
                 }
             }
             token = page.next_continuation_token;

@@ -1,6 +1,6 @@
 //! Headers whose value is a secret: `Authorization: SCHEME SECRET`, `Cookie: SECRET`, also as members of JSON.
 
-use super::text::{Kind, MASK, Quote, Secret, Text, is_of_word, is_quote, steps};
+use super::text::{ByteClass, MASK, Quote, Secret, Text, is_of_word, is_quote, steps};
 use super::words::{BEHIND_WORD, secrets_in_list};
 
 /// How the value of a header begins whose rest is a secret, also where the name of the header is missing.
@@ -23,7 +23,7 @@ pub(super) fn behind_scheme(text: &Text<'_>, at: usize) -> Option<Secret> {
     }
     let scheme = SCHEMES.into_iter().find(|scheme| text.is_word_at(at, scheme))?;
     let kept = at + scheme.len();
-    let end = text.end(Kind::Token, kept);
+    let end = text.end(ByteClass::Token, kept);
     let value = &text.bytes[kept..end];
     steps::add(value.len());
     // A word of a sentence may be long, but has no capitals within.
@@ -51,9 +51,9 @@ pub(super) fn behind_header(text: &Text<'_>, at: usize) -> Vec<Secret> {
     if !is_sign {
         return Vec::new();
     }
-    let mut from = text.behind_blanks(text.end(Kind::Sign, sign + 1));
+    let mut from = text.behind_blanks(text.end(ByteClass::Sign, sign + 1));
     if text.byte(from) == Some(b'[') {
-        let entry = text.behind_blanks(text.end(Kind::White, from + 1));
+        let entry = text.behind_blanks(text.end(ByteClass::White, from + 1));
         if Quote::at(text, entry).is_some() {
             let secrets =
                 secrets_in_list(text, from, |from, end, _| end >= from + BEHIND_WORD && &text.bytes[from..end] != MASK);
@@ -68,7 +68,7 @@ pub(super) fn behind_header(text: &Text<'_>, at: usize) -> Vec<Secret> {
         None => (from, Quote::before(text, at).filter(|_| !is_quoted)),
     };
     // What is quoted may be quoted again; a backslash that ends a line in a string of JSON is none of that.
-    let again = text.end(Kind::QuoteOrBlank, from);
+    let again = text.end(ByteClass::QuoteOrBlank, from);
     let is_line_end =
         text.is_byte_before(again, |byte| byte == b'\\') && text.is_byte(again, |byte| b"nr".contains(&byte));
     let from = if is_line_end { from } else { again };
@@ -78,11 +78,11 @@ pub(super) fn behind_header(text: &Text<'_>, at: usize) -> Vec<Secret> {
     if !is_secret(text, kept, name, scheme) {
         return Vec::new();
     }
-    let line = text.end(Kind::Line, kept);
+    let line = text.end(ByteClass::Line, kept);
     let end = match quote {
         Some(quote) => end_of_value(text, kept, quote.end(text, kept, line), true),
         // A parameter in the middle of a line ends with its word.
-        None if text.byte(sign) == Some(b'=') && scheme.is_none() => text.end(Kind::Argument, kept),
+        None if text.byte(sign) == Some(b'=') && scheme.is_none() => text.end(ByteClass::Argument, kept),
         None => end_of_value(text, kept, line, false),
     };
     vec![Secret { kept, end }]
@@ -90,22 +90,22 @@ pub(super) fn behind_header(text: &Text<'_>, at: usize) -> Vec<Secret> {
 
 /// Whether what begins at `from` is the value of a header, and not words about it.
 fn is_secret(text: &Text<'_>, from: usize, name: &str, scheme: Option<&str>) -> bool {
-    let end = text.end(Kind::Header, from);
-    let first = text.end(Kind::HeaderWord, from);
-    let second = text.end(Kind::HeaderWord, (first + 1).min(end));
-    let name_of_pair = text.end(Kind::HeaderName, from);
+    let end = text.end(ByteClass::Header, from);
+    let first = text.end(ByteClass::HeaderWord, from);
+    let second = text.end(ByteClass::HeaderWord, (first + 1).min(end));
+    let name_of_pair = text.end(ByteClass::HeaderName, from);
     let has_pair = name_of_pair < end;
     // A cookie has pairs, and schemes have them or a token.
     if has_pair && name_of_pair < second {
         // What is quoted in a pair goes on behind the quote.
-        return text.end(Kind::Line, from) - from >= BEHIND_WORD;
+        return text.end(ByteClass::Line, from) - from >= BEHIND_WORD;
     }
     let is_sentence = second < end && !has_pair;
     if is_sentence || &text.bytes[from..end] == MASK {
         return false;
     }
     // `Authorization: required`.
-    let is_word = first == end && end - from < LONG && text.end(Kind::SmallLetter, from) == end;
+    let is_word = first == end && end - from < LONG && text.end(ByteClass::SmallLetter, from) == end;
     if is_word && name == AUTHORIZATION && scheme.is_none_or(|scheme| SCHEMES_OF_HEADERS.contains(&scheme)) {
         return false;
     }
@@ -114,7 +114,7 @@ fn is_secret(text: &Text<'_>, from: usize, name: &str, scheme: Option<&str>) -> 
     }
     // A short name of a scheme that is not known, and a token.
     let token = (first + 1).min(second);
-    second - token >= BEHIND_SCHEME && text.end(Kind::NotRandom, token) < second
+    second - token >= BEHIND_SCHEME && text.end(ByteClass::NotRandom, token) < second
 }
 
 /// Where the value of a header ends that begins at `from`, at most at `to`, where what quotes it ends if it `is_quoted`.
@@ -131,7 +131,7 @@ fn end_of_value(text: &Text<'_>, from: usize, to: usize, is_quoted: bool) -> usi
             at += 1;
             continue;
         }
-        let escapes = text.begin(Kind::Escape, at).max(from);
+        let escapes = text.begin(ByteClass::Escape, at).max(from);
         if text.is_byte_before(escapes, |byte| byte == b'=')
             && let Some((quote, value)) = Quote::at(text, escapes)
         {

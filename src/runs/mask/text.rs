@@ -12,7 +12,7 @@ const SEQUENCES: [&[u8]; 6] = [b"\x1b[", b"\\x1b[", b"\\x1B[", b"\\u001b[", b"\\
 
 /// What the bytes of a run have in common.
 #[derive(Clone, Copy)]
-pub(super) enum Kind {
+pub(super) enum ByteClass {
     Identifier,
     Token,
     /// Of a token without signs.
@@ -50,7 +50,7 @@ pub(super) enum Kind {
     HeaderName,
 }
 
-impl Kind {
+impl ByteClass {
     const COUNT: usize = Self::HeaderName as usize + 1;
 
     fn has(self, byte: u8) -> bool {
@@ -106,8 +106,8 @@ pub(super) struct Secret {
 
 pub(super) struct Text<'a> {
     pub(super) bytes: &'a [u8],
-    ends: [OnceCell<Vec<usize>>; Kind::COUNT],
-    begins: [OnceCell<Vec<usize>>; Kind::COUNT],
+    ends: [OnceCell<Vec<usize>>; ByteClass::COUNT],
+    begins: [OnceCell<Vec<usize>>; ByteClass::COUNT],
     /// Where curl is called.
     curls: OnceCell<Vec<usize>>,
     /// How far lists were looked at, so that one in another is not looked at twice.
@@ -135,7 +135,7 @@ impl<'a> Text<'a> {
     }
 
     /// Where the run of this kind ends that begins at `at`.
-    pub(super) fn end(&self, kind: Kind, at: usize) -> usize {
+    pub(super) fn end(&self, kind: ByteClass, at: usize) -> usize {
         steps::add(1);
         let ends = self.ends[kind as usize].get_or_init(|| {
             let is_of_kind = bytes_of(kind);
@@ -154,7 +154,7 @@ impl<'a> Text<'a> {
     }
 
     /// Where the run of this kind begins that ends before `at`.
-    pub(super) fn begin(&self, kind: Kind, at: usize) -> usize {
+    pub(super) fn begin(&self, kind: ByteClass, at: usize) -> usize {
         steps::add(1);
         let begins = self.begins[kind as usize].get_or_init(|| {
             let is_of_kind = bytes_of(kind);
@@ -204,7 +204,7 @@ impl<'a> Text<'a> {
         if !self.is_byte_before(at, |byte| byte.is_ascii_alphabetic()) {
             return false;
         }
-        let begin = &self.bytes[..self.begin(Kind::Parameter, at - 1)];
+        let begin = &self.bytes[..self.begin(ByteClass::Parameter, at - 1)];
         begin.ends_with(b"[") && SEQUENCES.iter().any(|sequence| begin.ends_with(sequence))
     }
 
@@ -212,7 +212,7 @@ impl<'a> Text<'a> {
     fn behind_sequences(&self, mut at: usize) -> usize {
         while self.is_byte(at, |byte| byte == 0x1b || byte == b'\\') {
             let Some(begin) = SEQUENCES.iter().find(|begin| self.is_at(at, begin)) else { break };
-            let letter = self.end(Kind::Parameter, at + begin.len());
+            let letter = self.end(ByteClass::Parameter, at + begin.len());
             if !self.is_byte(letter, |byte| byte.is_ascii_alphabetic()) {
                 break;
             }
@@ -224,7 +224,7 @@ impl<'a> Text<'a> {
     /// Behind blanks and control sequences.
     pub(super) fn behind_blanks(&self, mut at: usize) -> usize {
         loop {
-            let behind = self.behind_sequences(self.end(Kind::Blank, at));
+            let behind = self.behind_sequences(self.end(ByteClass::Blank, at));
             if behind == at {
                 return at;
             }
@@ -237,7 +237,7 @@ impl<'a> Text<'a> {
         let mut behind = self.behind_sequences(at);
         let mut is_quoted = false;
         loop {
-            let mark = self.end(Kind::Escape, behind);
+            let mark = self.end(ByteClass::Escape, behind);
             if self.is_byte(mark, is_quote) {
                 is_quoted = true;
                 behind = self.behind_sequences(mark + 1);
@@ -250,7 +250,7 @@ impl<'a> Text<'a> {
     }
 }
 
-fn bytes_of(kind: Kind) -> [bool; 256] {
+fn bytes_of(kind: ByteClass) -> [bool; 256] {
     let mut is_of_kind = [false; 256];
     for byte in 0..=u8::MAX {
         is_of_kind[usize::from(byte)] = kind.has(byte);
@@ -282,7 +282,7 @@ pub(super) struct Quote {
 impl Quote {
     /// The quote at `at`, and where what it quotes begins.
     pub(super) fn at(text: &Text<'_>, at: usize) -> Option<(Self, usize)> {
-        let mut mark = text.end(Kind::Escape, at);
+        let mut mark = text.end(ByteClass::Escape, at);
         let escapes = mark - at;
         // `$'…'` is a string of a shell.
         if text.byte(mark) == Some(b'$') && escapes == 0 {
@@ -297,7 +297,7 @@ impl Quote {
     /// The quote right before `at`.
     pub(super) fn before(text: &Text<'_>, at: usize) -> Option<Self> {
         let mark = at.checked_sub(1)?;
-        Self::of(text, mark, mark - text.begin(Kind::Escape, mark))
+        Self::of(text, mark, mark - text.begin(ByteClass::Escape, mark))
     }
 
     fn of(text: &Text<'_>, mark: usize, escapes: usize) -> Option<Self> {
@@ -311,13 +311,13 @@ impl Quote {
         while let Some(len) = memchr::memchr(self.mark, &text.bytes[at..to]) {
             steps::add(len + 1);
             let mark = at + len;
-            let escapes = mark - text.begin(Kind::Escape, mark).max(from);
+            let escapes = mark - text.begin(ByteClass::Escape, mark).max(from);
             at = mark + 1;
             if self.is_escaped(escapes) {
                 continue;
             }
             // `'it''s'` in SQL and YAML, `'it'\''s'` in a shell.
-            let again = text.end(Kind::Escape, at);
+            let again = text.end(ByteClass::Escape, at);
             if text.byte(again) == Some(self.mark) && again - at == self.escapes && again < to {
                 at = again + 1;
             } else if self.escapes == 0 && text.is_at(mark, b"'\\''") && mark + 4 <= to {

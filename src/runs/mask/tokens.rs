@@ -1,6 +1,6 @@
 //! Secrets that are known by how they begin.
 
-use super::text::{Kind, MASK, Secret, Text, is_quote, steps};
+use super::text::{ByteClass, MASK, Secret, Text, is_quote, steps};
 
 /// What tokens begin with, and how many more characters they have at least.
 const BEGINNINGS: [(&str, usize); 49] = [
@@ -128,7 +128,7 @@ pub(super) fn token(text: &Text<'_>, at: usize) -> Option<Secret> {
     if !IS_FIRST[usize::from(byte)] {
         return None;
     }
-    for (list, kind) in [(&BEGINNINGS[..], Kind::Token), (&PLAIN_BEGINNINGS[..], Kind::Plain)] {
+    for (list, kind) in [(&BEGINNINGS[..], ByteClass::Token), (&PLAIN_BEGINNINGS[..], ByteClass::Plain)] {
         for (begins, least) in list {
             if begins.as_bytes()[0] != byte || !text.is_at(at, begins.as_bytes()) {
                 continue;
@@ -136,8 +136,8 @@ pub(super) fn token(text: &Text<'_>, at: usize) -> Option<Secret> {
             let kept = at + begins.len();
             let end = text.end(kind, kept);
             // Words with dashes may begin in the same way.
-            if end - kept >= *least && text.end(Kind::NotRandom, kept) < end {
-                return Some(Secret { kept, end: text.end(Kind::Token, kept) });
+            if end - kept >= *least && text.end(ByteClass::NotRandom, kept) < end {
+                return Some(Secret { kept, end: text.end(ByteClass::Token, kept) });
             }
         }
     }
@@ -148,20 +148,20 @@ pub(super) fn token(text: &Text<'_>, at: usize) -> Option<Secret> {
 pub(super) fn behind_user(text: &Text<'_>, at: usize) -> Option<Secret> {
     if text.is_at(at, b"://") {
         let kept = at + b"://".len();
-        let end = text.end(Kind::User, kept);
+        let end = text.end(ByteClass::User, kept);
         let is_user = text.byte(end) == Some(b'@');
         return (is_user && end - kept >= URL_USER && is_random(text, kept, end)).then_some(Secret { kept, end });
     }
-    let user = text.begin(Kind::User, at);
+    let user = text.begin(ByteClass::User, at);
     let kept = at + 1;
     if text.bytes[..user].ends_with(b"://") {
         // People write passwords with an `@` as they are.
-        let authority = &text.bytes[kept..text.end(Kind::Authority, kept)];
+        let authority = &text.bytes[kept..text.end(ByteClass::Authority, kept)];
         steps::add(authority.len());
         let len = memchr::memrchr(b'@', authority)?;
         return (len > 0).then_some(Secret { kept, end: kept + len });
     }
-    let end = text.end(Kind::Argument, kept);
+    let end = text.end(ByteClass::Argument, kept);
     let is_secret = end - kept >= PASSWORD && &text.bytes[kept..end] != MASK;
     (is_secret && is_behind_curl(text, user)).then_some(Secret { kept, end })
 }
@@ -176,13 +176,13 @@ fn is_random(text: &Text<'_>, from: usize, to: usize) -> bool {
 
 /// Whether an option of curl for a user stands before `at`.
 fn is_behind_curl(text: &Text<'_>, at: usize) -> bool {
-    let mut option = text.begin(Kind::Blank, at);
+    let mut option = text.begin(ByteClass::Blank, at);
     if text.is_byte_before(option, is_quote) {
-        option = text.begin(Kind::Blank, option - 1);
+        option = text.begin(ByteClass::Blank, option - 1);
     }
-    let line = text.begin(Kind::Line, option);
-    let before = &text.bytes[text.begin(Kind::Option, option).max(line)..option];
-    let own = if text.is_byte_before(at, |byte| byte == b'=') { text.begin(Kind::Option, at - 1) } else { at };
+    let line = text.begin(ByteClass::Line, option);
+    let before = &text.bytes[text.begin(ByteClass::Option, option).max(line)..option];
+    let own = if text.is_byte_before(at, |byte| byte == b'=') { text.begin(ByteClass::Option, at - 1) } else { at };
     let is_user = takes_user(before) || user_in_option(&text.bytes[own..]).is_some();
     is_user && text.last_curl(at).is_some_and(|curl| curl >= line)
 }

@@ -1,6 +1,6 @@
 //! What stands behind a word for a secret: `password=SECRET`, `"apiKey": "SECRET"`, `--token SECRET`, `<password>SECRET`.
 
-use super::text::{Kind, MASK, Quote, Secret, Text, is_of_token, is_of_word, steps};
+use super::text::{ByteClass, MASK, Quote, Secret, Text, is_of_token, is_of_word, steps};
 
 /// Words behind which a secret follows.
 const WORDS: [&str; 16] = [
@@ -44,7 +44,7 @@ struct Behind {
 pub(super) fn behind_word(text: &Text<'_>, at: usize, word: &'static str) -> Vec<Secret> {
     let name = at + word.len();
     // `password_2` and `tokens` are such words as well.
-    let end = text.end(Kind::Identifier, name).min(name + NAME);
+    let end = text.end(ByteClass::Identifier, name).min(name + NAME);
     if WHOLE.contains(&word) && (end > name || word == "_auth" && text.is_byte_before(at, is_of_word)) {
         return Vec::new();
     }
@@ -53,7 +53,7 @@ pub(super) fn behind_word(text: &Text<'_>, at: usize, word: &'static str) -> Vec
     let sign = match text.byte(from) {
         Some(sign @ (b'=' | b':')) => {
             // `:=` and `=>`.
-            from = text.behind_blanks(text.end(Kind::Sign, from + 1));
+            from = text.behind_blanks(text.end(ByteClass::Sign, from + 1));
             sign
         }
         Some(value) if from > behind && !is_quoted && value != b'-' => {
@@ -73,8 +73,8 @@ pub(super) fn behind_word(text: &Text<'_>, at: usize, word: &'static str) -> Vec
         return secrets;
     }
     let (from, end, is_quoted) = match Quote::at(text, from) {
-        Some((quote, from)) => (from, quote.end(text, from, text.end(Kind::Line, from)), true),
-        None => (from, text.end(Kind::Bare, from), false),
+        Some((quote, from)) => (from, quote.end(text, from, text.end(ByteClass::Line, from)), true),
+        None => (from, text.end(ByteClass::Bare, from), false),
     };
     if behind.is_secret(text, from, end, is_quoted) { vec![Secret { kept: from, end }] } else { Vec::new() }
 }
@@ -92,21 +92,21 @@ pub(super) fn secrets_in_list(
     let mut at = at + 1;
     loop {
         steps::add(1);
-        let from = text.behind_blanks(text.end(Kind::White, at));
+        let from = text.behind_blanks(text.end(ByteClass::White, at));
         let (from, end, is_quoted, behind) = match Quote::at(text, from) {
             Some((quote, from)) => {
-                let end = quote.end(text, from, text.end(Kind::Line, from));
+                let end = quote.end(text, from, text.end(ByteClass::Line, from));
                 (from, end, true, quote.behind(end))
             }
             None => {
-                let end = text.end(Kind::Entry, from);
+                let end = text.end(ByteClass::Entry, from);
                 (from, end, false, end)
             }
         };
         if is_secret(from, end, is_quoted) {
             secrets.push(Secret { kept: from, end });
         }
-        at = text.end(Kind::White, text.behind_blanks(behind));
+        at = text.end(ByteClass::White, text.behind_blanks(behind));
         if text.byte(at) != Some(b',') {
             break;
         }
@@ -133,7 +133,7 @@ impl Behind {
             || may_be_key && value.len() >= BEHIND_KEY && is_in_key(text, self.at) && ends_entry(text, end);
         let is_text = is_placeholder_or_call(text, from, end) || self.sign == b':' && is_path(text, from, end);
         // `max_tokens=4096000`.
-        let is_number = self.word == "token" && text.end(Kind::Digit, from) >= end;
+        let is_number = self.word == "token" && text.end(ByteClass::Digit, from) >= end;
         let is_directory = self.word == "pwd" && (b"/~$.%".contains(&value[0]) || value[1] == b':');
         is_secret && !is_number && !is_directory && (is_quoted || !is_text)
     }
@@ -141,14 +141,14 @@ impl Behind {
 
 /// `<TOKEN>` in a text of help, `read_password()` in a program.
 fn is_placeholder_or_call(text: &Text<'_>, from: usize, end: usize) -> bool {
-    let name = text.end(Kind::Path, from);
+    let name = text.end(ByteClass::Path, from);
     text.bytes[from] == b'<' && text.bytes[end - 1] == b'>' || name > from && name < end && text.is_at(name, b"()")
 }
 
 /// `src/lex/token.rs`.
 fn is_path(text: &Text<'_>, from: usize, end: usize) -> bool {
     let value = &text.bytes[from..end];
-    text.end(Kind::SmallPath, from) >= end
+    text.end(ByteClass::SmallPath, from) >= end
         && value.iter().rev().take(6).any(|byte| *byte == b'.')
         && memchr::memchr(b'/', value).is_some()
 }
@@ -156,13 +156,13 @@ fn is_path(text: &Text<'_>, from: usize, end: usize) -> bool {
 /// Whether a word at `at` is the end of a key, as in `  client_secret: …`: at the beginning of a line, of a string or of the
 /// entry of a list.
 fn is_in_key(text: &Text<'_>, at: usize) -> bool {
-    let before = text.begin(Kind::Blank, text.begin(Kind::Key, at));
+    let before = text.begin(ByteClass::Blank, text.begin(ByteClass::Key, at));
     before == 0 || text.is_byte_before(before, |byte| b"\r\n{[(,;\"'|-".contains(&byte))
 }
 
 /// Whether nothing of a sentence follows.
 fn ends_entry(text: &Text<'_>, at: usize) -> bool {
-    let at = text.end(Kind::QuoteOrBlank, at);
+    let at = text.end(ByteClass::QuoteOrBlank, at);
     text.byte(at).is_none_or(|byte| b"\r\n,;}])#".contains(&byte))
 }
 
@@ -173,7 +173,7 @@ pub(super) fn is_option_of_secret(option: &[u8]) -> bool {
     }
     let text = Text::new(option);
     // Only what ends the name says what follows.
-    let last = text.begin(Kind::Identifier, option.len());
+    let last = text.begin(ByteClass::Identifier, option.len());
     for at in 0..option.len() {
         if word_at(&text, at).is_some_and(|word| at + word.len() >= last) {
             return true;
@@ -184,7 +184,7 @@ pub(super) fn is_option_of_secret(option: &[u8]) -> bool {
 
 /// Whether a word at `at` is the end of the name of an option, as in `--db-password`.
 fn is_in_option(text: &Text<'_>, at: usize) -> bool {
-    let begin = text.begin(Kind::Option, at);
+    let begin = text.begin(ByteClass::Option, at);
     text.is_at(begin, b"--") && begin + 2 <= at && !text.is_byte_before(begin, is_of_token)
 }
 
@@ -200,11 +200,11 @@ fn is_behind_login(text: &Text<'_>, at: usize) -> bool {
 
 /// `<password>SECRET</password>`, where this word stands at `at`.
 pub(super) fn in_element(text: &Text<'_>, at: usize, word: &'static str) -> Option<Secret> {
-    if !text.is_byte_before(text.begin(Kind::Element, at), |byte| byte == b'<') {
+    if !text.is_byte_before(text.begin(ByteClass::Element, at), |byte| byte == b'<') {
         return None;
     }
-    let name = text.end(Kind::Key, at + word.len());
-    let tag = text.end(Kind::Tag, name);
+    let name = text.end(ByteClass::Key, at + word.len());
+    let tag = text.end(ByteClass::Tag, name);
     let attributes = &text.bytes[name..tag];
     steps::add(attributes.len());
     // A text of help has `<password of the user>`.
@@ -213,10 +213,14 @@ pub(super) fn in_element(text: &Text<'_>, at: usize, word: &'static str) -> Opti
     if text.byte(tag) != Some(b'>') || tag > name && !has_attributes {
         return None;
     }
-    let kept = text.end(Kind::White, tag + 1);
-    let content = text.end(Kind::Content, kept);
+    let kept = text.end(ByteClass::White, tag + 1);
+    let content = text.end(ByteClass::Content, kept);
     let is_closed = text.is_at(content, b"</");
-    let end = if is_closed { text.begin(Kind::White, content).max(kept) } else { text.end(Kind::ContentWord, kept) };
+    let end = if is_closed {
+        text.begin(ByteClass::White, content).max(kept)
+    } else {
+        text.end(ByteClass::ContentWord, kept)
+    };
     let value = &text.bytes[kept..end];
     if value.len() < BEHIND_WORD || value == MASK || has_attributes && !is_closed {
         return None;
