@@ -51,7 +51,7 @@ pub(super) fn diagnose(
     let rewrite = rewrite(project, &facts, shown.as_ref(), noted, now);
     let places = match (&facts.log, &shown) {
         (FileState::Missing, Some(text)) => places_of_log(project, run, text.document().state.last_seq),
-        _ => places_of_lost(project, run, &reconciled.faults, facts.scan.last_seq()),
+        _ => places_of_lost(project, run, &reconciled.faults),
     };
     // What git keeps is not lost, so only a request that names the run goes on without it.
     let is_kept = !places.is_empty();

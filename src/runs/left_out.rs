@@ -41,9 +41,10 @@ impl Context {
 
     /// The error that a sparse checkout leaves out `path`, relative to `root`.
     pub(crate) fn left_out(&self, root: &Path, path: &str) -> Error {
-        // Only directories can be added in every mode of a sparse checkout, and a journal is a file.
+        let is_file = [".md", ".gitattributes", ".yaml", ".mmd", ".jsonl"].iter().any(|end| path.ends_with(end));
+        // By cones, only directories can be added.
         let dir = match path.rsplit_once('/') {
-            Some((dir, _)) if path.ends_with(".md") || path.ends_with(".gitattributes") => dir,
+            Some((dir, _)) if is_file && self.git.has_cones(root) => dir,
             _ => path,
         };
         let message = format!("{path} is not in this sparse checkout, and git has it");

@@ -430,6 +430,23 @@ fn validate_knows_workflows_in_every_notation() {
 }
 
 #[test]
+fn no_second_run_begins_beside_one_that_cannot_be_read() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "one", "--issue", "42"]).ok();
+    let dir = sandbox.run_dir("one");
+    let start =
+        |issue: &str, options: &[&str]| sandbox.flow([&["start", "debug", "--issue", issue][..], options].concat());
+    std::fs::write(dir.join("run.yaml"), "{\n").unwrap();
+    assert_eq!(start("42", &["--json"]).exits(1).error()["code"], "run_open");
+    start("7", &["--id", "seven"]).ok();
+    std::fs::write(dir.join("events.jsonl"), "").unwrap();
+    let refused = start("8", &["--json"]).exits(65).error();
+    assert_eq!(refused["code"], "run_unreadable", "{refused}");
+    assert!(refused["message"].as_str().unwrap().ends_with("so it may be about the same"), "{refused}");
+    start("8", &["--another"]).ok();
+}
+
+#[test]
 fn validate_judges_files_as_the_commands_do_that_read_them() {
     let sandbox = Sandbox::new();
     let run = sandbox.start("debug");

@@ -738,6 +738,80 @@ fn a_record_that_a_revert_or_a_reset_took_away_is_named_with_the_commit_that_has
     }
 }
 
+#[test]
+fn events_that_only_another_version_has_are_put_beside_those_that_are_only_here() {
+    let repo = Repo::new();
+    repo.record("explore", "two");
+    repo.commit();
+    repo.record("explore", "three");
+    let (log, file) = (repo.sandbox.run_dir(&repo.run).join("events.jsonl"), "activities/001-pre.yaml");
+    let text = std::fs::read_to_string(&log).unwrap();
+    let mut lines: Vec<_> = text.lines().collect();
+    lines.remove(1);
+    std::fs::write(&log, lines.join("\n") + "\n").unwrap();
+    std::fs::remove_file(repo.sandbox.run_dir(&repo.run).join(file)).unwrap();
+    let damaged = std::fs::read_to_string(&log).unwrap();
+
+    let report = repo.flow(&["resume", &repo.run, "--json"]).exits(4).json();
+    assert_eq!(report["verdict"], "rewound", "{report}");
+    let refused = repo.flow(&["record-activity", "--run-id", &repo.run, "--id", "x", "--json"]).exits(4).error();
+    assert_eq!(refused["code"], "log_rewound", "{refused}");
+    repo.flow(&["doctor", "--repair"]).exits(65);
+    assert_eq!(std::fs::read_to_string(&log).unwrap(), damaged, "only a person decides that it is lost");
+
+    let way = report["next"]["alternatives"][0]["command"].as_str().unwrap();
+    let mut shell = repo.sandbox.command("sh");
+    shell.args(["-c", way]);
+    run(shell, "").ok();
+    assert_eq!(repo.verdict(), "continue", "{way}");
+    assert_eq!(repo.completed(), ["pre", "two", "three"]);
+    repo.flow(&["doctor", "--repair"]).ok();
+    repo.assert_sound();
+}
+
+#[test]
+fn the_rest_of_a_run_is_found_in_an_older_stash() {
+    let repo = Repo::new();
+    repo.record("explore", "kept");
+    repo.sandbox.git(&["stash", "-q"]);
+    std::fs::write(repo.sandbox.path("other"), "x").unwrap();
+    repo.sandbox.git(&["add", "other"]);
+    repo.sandbox.git(&["stash", "-q"]);
+    let report = repo.flow(&["resume", &repo.run, "--json"]).exits(4).json();
+    let way = report["next"]["alternatives"][0]["command"].as_str().unwrap().to_owned();
+    repo.sandbox.git(&way.split(' ').skip(1).collect::<Vec<_>>());
+    assert_eq!(repo.completed(), ["pre", "kept"], "{way}");
+}
+
+#[test]
+fn a_branch_that_another_worktree_has_is_merged_and_not_checked_out() {
+    let repo = Repo::new();
+    repo.sandbox.git(&["switch", "-q", "-c", "side"]);
+    repo.record("explore", "kept");
+    repo.commit();
+    repo.switch("main");
+    repo.sandbox.git(&["worktree", "add", "-q", "../side", "side"]);
+    let report = repo.flow(&["resume", &repo.run, "--json"]).exits(4).json();
+    assert_eq!(report["next"]["alternatives"][0]["command"], "git merge side");
+    repo.sandbox.git(&["merge", "-q", "side"]);
+    repo.assert_sound();
+}
+
+#[test]
+fn a_clone_gives_no_number_twice_whose_file_is_there() {
+    let repo = Repo::new();
+    let old = repo.sandbox.read(&repo.run, "run.yaml");
+    let log = repo.sandbox.read(&repo.run, "events.jsonl");
+    repo.record("explore", "two");
+    repo.commit();
+    let dir = repo.sandbox.run_dir(&repo.run);
+    std::fs::write(dir.join("run.yaml"), old).unwrap();
+    std::fs::write(dir.join("events.jsonl"), log).unwrap();
+    std::fs::remove_file(dir.join(".lock")).unwrap();
+    let recorded = repo.flow(&["record-activity", "--run-id", &repo.run, "--id", "other", "--json"]).ok().json();
+    assert_eq!(recorded["number"], "003");
+}
+
 /// A clone with only `src` in its working tree.
 fn sparse(repo: &Repo, dirs: &[&str]) -> String {
     std::fs::create_dir_all(repo.sandbox.path("src")).unwrap();
@@ -861,7 +935,7 @@ fn what_stands_beside_the_runs_is_not_absent_where_a_sparse_checkout_leaves_it_o
         let refused = flow(&[args, &["--json"]].concat()).exits(3).error();
         assert_eq!(refused["code"], "left_out", "{args:?}: {refused}");
         assert!(
-            refused["help"].as_str().unwrap().contains(&format!("sparse-checkout add {path}")),
+            refused["help"].as_str().unwrap().contains(&format!("sparse-checkout add {path}`")),
             "{args:?}: {refused}"
         );
     };
@@ -887,6 +961,9 @@ fn a_flow_directory_below_the_top_that_a_sparse_checkout_leaves_out_is_not_absen
     std::fs::create_dir(repo.sandbox.path(&there).join("app")).unwrap();
     let refused = repo.flow(&["-C", &format!("{there}/app"), "start", "debug", "--json"]).exits(3).error();
     assert_eq!(refused["code"], "left_out", "{refused}");
+    // By cones a directory is added, and not a file.
+    let refused = repo.flow(&["-C", &there, "start", "mine", "--json"]).exits(3).error();
+    assert_eq!(refused["code"], "unknown_workflow", "{refused}");
 }
 
 #[test]

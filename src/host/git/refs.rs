@@ -41,6 +41,20 @@ impl GitRef {
     }
 }
 
+impl GitRef {
+    /// Its name as an argument of git.
+    #[must_use]
+    pub fn revision(&self) -> String {
+        match self {
+            Self::Branch(name) => format!("refs/heads/{name}"),
+            Self::Stash => "refs/stash".to_owned(),
+            Self::Remote(name) => format!("refs/remotes/{name}"),
+            Self::Tag(name) => format!("refs/tags/{name}"),
+            Self::Commit(id) => id.clone(),
+        }
+    }
+}
+
 impl fmt::Display for GitRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -90,6 +104,21 @@ impl Git {
         refs.into_iter().map(|(_, reference)| reference).collect()
     }
 
+    /// Whether the version of `path` below `dir` at `place` contains `text`.
+    #[must_use]
+    pub fn has_text(&self, dir: &Path, place: &GitRef, path: &Path, text: &str) -> bool {
+        let path = format!(":(literal){}", path.display());
+        let question = ["grep", "--no-textconv", "-q", "-F", "-e", text, &place.revision(), "--", &path];
+        self.ask(dir, &question).is_ok_and(|answer| answer.status.success())
+    }
+
+    /// Whether another worktree has this branch checked out.
+    #[must_use]
+    pub fn is_in_other_worktree(&self, dir: &Path, branch: &str) -> bool {
+        let reference = format!("refs/heads/{branch}");
+        self.line(dir, &["for-each-ref", "--format=%(worktreepath)", &reference]).is_some()
+    }
+
     /// Whether the commit that is checked out contains the commit `name`.
     #[must_use]
     pub fn is_merged(&self, dir: &Path, name: &str) -> bool {
@@ -103,7 +132,8 @@ impl Git {
         let search = ["log", "--all", "--reflog", "-m", "--no-renames", "-1", "--format=%H %P"];
         let found = self.line(dir, &[&search[..], &["-S", text, "--", path]].concat())?;
         let mut question = vec!["grep", "--no-textconv", "-l", "-F", "-e", text];
-        question.extend(found.split(' '));
+        // Of a merge there is a line for each parent.
+        question.extend(found.lines().next()?.split(' '));
         question.extend(["--", path]);
         let with_text = self.line(dir, &question)?;
         let commit = with_text.lines().next()?.split_once(':')?.0;

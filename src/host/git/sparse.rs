@@ -40,6 +40,13 @@ impl Git {
         Ok(left_out)
     }
 
+    /// Whether the sparse checkout of `dir` is one of directories ("cones").
+    #[must_use]
+    pub fn has_cones(&self, dir: &Path) -> bool {
+        let set = self.line(dir, &["config", "--type=bool", "--get", "core.sparseCheckoutCone"]);
+        set.as_deref() == Some("true")
+    }
+
     /// What git prints, all of it.
     fn whole_answer(&self, dir: &Path, question: &[&str], deadline: Instant) -> Result<Vec<u8>, String> {
         let answer = self.start(&[], dir, question).and_then(|asked| asked.answer(deadline)).map_err(Silence::why)?;

@@ -86,11 +86,11 @@ pub(super) fn next_steps(opened: OpenedRun<'_>, outlook: &Outlook<'_>, plan: &Pl
     }
     if plan.verdict == Verdict::Rewound {
         let shown = document.state.last_seq.unwrap_or_default();
-        let mut places = places_of_lost(project, run, &view.faults, view.log.last_seq());
+        let mut places = places_of_lost(project, run, &view.faults);
         if places.is_empty() {
             places = places_with(project, run, view.noted.max(shown));
         }
-        advice.alternatives = bring_back(run.id(), ways_back(project, run, &places)).alternatives;
+        advice.alternatives = bring_back(run.id(), ways_back(project, run, &places, view.log.last_seq())).alternatives;
     }
     if plan.verdict == Verdict::Done && has_second_run(project, document) {
         let command = reopen(run.id(), true).example("reason", "why");
@@ -220,7 +220,7 @@ fn interview_command(project: &OpenedProject, run: &RunId, document: &str) -> Re
 /// Why the log of a run cannot be trusted; `None` if it verifies.
 pub(in crate::runs) fn damage_of(opened: OpenedRun<'_>) -> Option<Damage> {
     let OpenedRun { project, run, view } = opened;
-    let is_kept = !places_of_lost(project, run, &view.faults, view.log.last_seq()).is_empty();
+    let is_kept = !places_of_lost(project, run, &view.faults).is_empty();
     worst_damage(view, is_kept)
 }
 
@@ -237,10 +237,7 @@ fn worst_damage(view: &View, is_kept: bool) -> Option<Damage> {
             Fault::Joined(what) => (0, Damage::Joined(format!("a merge joined two histories of the run: {what}"))),
             Fault::Gap(lost) if is_kept => (
                 1,
-                Damage::Rewound(format!(
-                    "{} missing from the log{culprit}, and git has the whole log",
-                    with_verb(lost)
-                )),
+                Damage::Rewound(format!("{} missing from the log{culprit}, and git has such events", with_verb(lost))),
             ),
             Fault::Gap(lost) => (1, Damage::Lost(format!("{} missing from the log{culprit}", with_verb(lost)))),
             // Events that git has can be brought back, so they are not lost.

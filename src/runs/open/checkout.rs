@@ -83,34 +83,28 @@ pub(crate) fn refuse_what_git_has(
     if found.lacks_text() {
         project.cx.refuse_left_out(project.root(), &run.address(Document::Text).from(project.root()))?;
     }
-    match found.faults.iter().find_map(Fault::beyond_the_log) {
-        Some(lost) if !places_of_lost(project, run, &found.faults, last).is_empty() => {
-            Err(rewound(project, run, last, lost))
-        }
+    let lost = found.faults.iter().find_map(|fault| match fault {
+        Fault::Gap(lost) | Fault::EndLost(lost) => Some(lost.to),
+        _ => None,
+    });
+    match lost {
+        Some(lost) if !places_of_lost(project, run, &found.faults).is_empty() => Err(rewound(project, run, last, lost)),
         _ => Ok(()),
     }
 }
 
-/// The places where git has the events that the log lost, and all that it still has. If there are any, nothing is lost.
-pub(crate) fn places_of_lost(project: &OpenedProject, run: &dyn StoredRun, faults: &[Fault], last: Seq) -> Vec<GitRef> {
-    let mut wanted = Vec::new();
+/// The places where git has events that the log lost. If there are any, these are not lost.
+pub(crate) fn places_of_lost(project: &OpenedProject, run: &dyn StoredRun, faults: &[Fault]) -> Vec<GitRef> {
+    let mut places = Vec::new();
     for fault in faults {
-        if let Fault::Gap(lost) | Fault::EndLost(lost) = fault {
-            wanted.push(lost.to);
+        let (Fault::Gap(lost) | Fault::EndLost(lost)) = fault else { continue };
+        for seq in [lost.to, lost.from] {
+            for place in places_with(project, run, seq) {
+                if !places.contains(&place) {
+                    places.push(place);
+                }
+            }
         }
-    }
-    let Some(first) = wanted.pop() else { return Vec::new() };
-    // A version without the events that this log has would take its place.
-    if last > Seq(0) {
-        wanted.push(last);
-    }
-    let mut places = places_with(project, run, first);
-    for seq in wanted {
-        if places.is_empty() {
-            break;
-        }
-        let with_it = places_with(project, run, seq);
-        places.retain(|place| with_it.contains(place));
     }
     places
 }
@@ -118,23 +112,41 @@ pub(crate) fn places_of_lost(project: &OpenedProject, run: &dyn StoredRun, fault
 /// The places where git has a version of a run's log with the event `seq`.
 pub(crate) fn places_with(project: &OpenedProject, run: &dyn StoredRun, seq: Seq) -> Vec<GitRef> {
     let log = run.address(Document::Log).from(project.root());
-    // Every sealed line begins like this, so git can search for the event without reading it.
-    project.cx.git.refs_with(project.root(), log.as_ref(), &format!("{{\"v\":1,\"seq\":{seq},"))
+    project.cx.git.refs_with(project.root(), log.as_ref(), &begin_of_line(seq))
 }
 
-/// How to get the version of a run that is at these places.
-pub(crate) fn ways_back(project: &OpenedProject, run: &dyn StoredRun, places: &[GitRef]) -> Vec<Alternative> {
+/// How the line of an event begins: every sealed one begins like this, so git can search for it without reading it.
+fn begin_of_line(seq: Seq) -> String {
+    format!("{{\"v\":1,\"seq\":{seq},")
+}
+
+/// How to get what is at these places of a run whose log here ends at the event `last`.
+pub(crate) fn ways_back(
+    project: &OpenedProject,
+    run: &dyn StoredRun,
+    places: &[GitRef],
+    last: Seq,
+) -> Vec<Alternative> {
     let (git, root) = (&project.cx.git, project.root());
     let now = git.branch(root);
+    let log = run.address(Document::Log).from(root);
     let run = run.address(Document::Run).from(root);
     let mut ways = Vec::new();
     for place in places {
+        if last > Seq(0) && !git.has_text(root, place, log.as_ref(), &begin_of_line(last)) {
+            ways.push(beside(project, &log, place));
+            continue;
+        }
         let (when, command) = match place {
             GitRef::Stash => ("the rest is wanted, which is in the stash".to_owned(), "stash pop".to_owned()),
             GitRef::Branch(branch) if Some(branch) == now.as_ref() => {
                 (format!("the rest is wanted as `{branch}` has it"), restore("HEAD", &run))
             }
             GitRef::Commit(id) => (format!("the rest is wanted as {place} has it"), restore(id, &run)),
+            // It cannot be checked out twice.
+            GitRef::Branch(branch) if git.is_in_other_worktree(root, branch) => {
+                (format!("the rest is wanted, which branch `{branch}` has"), format!("merge {}", quoted(branch)))
+            }
             GitRef::Branch(branch) => {
                 (format!("the rest is wanted, which branch `{branch}` has"), format!("switch {}", quoted(branch)))
             }
@@ -150,6 +162,19 @@ pub(crate) fn ways_back(project: &OpenedProject, run: &dyn StoredRun, places: &[
         ways.push(Alternative::new(when, Suggestion::Shell(project.cx.git_command(root, &command))));
     }
     ways
+}
+
+/// How to get the events of a version that lacks some which are here: in the place of this log it would take those away. Events
+/// that are in a log twice count once, and the next repair puts them in order.
+fn beside(project: &OpenedProject, log: &str, place: &GitRef) -> Alternative {
+    let root = project.root();
+    let show = project.cx.git_command(root, &format!("show {}", quoted(&format!("{}:./{log}", place.revision()))));
+    let file = match &project.cx.env.cwd {
+        Some(cwd) if cwd == root => log.to_owned(),
+        _ => root.join(log).to_string_lossy().into_owned(),
+    };
+    let when = format!("the missing events are wanted that {place} has, beside what is here");
+    Alternative::new(when, Suggestion::Shell(format!("{show} >> {}", quoted(&file))))
 }
 
 /// `--staged` restores the files even if their removal was staged.

@@ -1,6 +1,7 @@
 //! Two open runs about the same issue or pull request.
 
-use crate::model::{Issue, RunDocument, RunId, RunSummary, WorkflowId, limits};
+use crate::engine::RunState;
+use crate::model::{Help, Issue, Kind, Problem, RunDocument, RunId, RunSummary, Suggestion, WorkflowId, limits};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::listing::for_listing;
@@ -120,7 +121,34 @@ pub(crate) fn refuse_second_run(project: &OpenedProject, run: Option<&RunId>, wo
             return Err(Error::SecondRun { run: other.head.run_id.clone(), about });
         }
     }
+    for unreadable in &runs.unreadable {
+        let Ok(id) = RunId::new(unreadable.run_id.as_str()) else { continue };
+        if Some(&id) == run {
+            continue;
+        }
+        match begun_as(project, &id) {
+            Some(other) if other.state.status.is_terminal() => {}
+            Some(other) => {
+                if let Some(about) = work.shared_with(&RunSummary::from(&other), &keys, key.as_deref()) {
+                    return Err(Error::SecondRun { run: id, about });
+                }
+            }
+            None => {
+                let message = format!("{}, so it may be about the same", unreadable.reason);
+                let help = Help::from("make it readable: ") + Suggestion::flow("doctor").value(&id);
+                return Err(Problem::new(Kind::Damaged, "run_unreadable", message)
+                    .help(help + "; or have two with --another")
+                    .into());
+            }
+        }
+    }
     Ok(())
+}
+
+/// A run that cannot be read, as its log alone has it.
+fn begun_as(project: &OpenedProject, run: &RunId) -> Option<RunDocument> {
+    let log = project.runs().open(run).ok()?.log().ok()?;
+    Some(RunState::fold(log.events())?.into_document())
 }
 
 /// Whether another open run is about the same work as this one.

@@ -498,7 +498,13 @@ impl<'a> Transaction<'a> {
 
     /// The next number whose file name is free. `last` is one that the same commit gives already.
     pub(crate) fn next_number(&self, last: Option<Number>, id: &ActivityId) -> Result<Number> {
-        let last = last.unwrap_or_default().max(self.writer.noted().1);
+        let mut last = last.unwrap_or_default().max(self.writer.noted().1);
+        if self.writer.noted().1 == Number(0) {
+            // A clone has no note of it. Files that the log does not have may be those of records that are elsewhere.
+            for (number, _) in self.run.activity_names()? {
+                last = last.max(number);
+            }
+        }
         let mut number = self.state.document().state.last_number.max(last).next();
         while !self.writer.is_free(&number.file_name(id))? {
             number = number.next();
