@@ -49,8 +49,10 @@ fn check_hidden(project: &OpenedProject, store: &Address, found: &mut Findings) 
         let (Ok(Some(log)), Ok(shared)) = (here.log_bytes(), copy.run(&id).and_then(|run| run.log_bytes())) else {
             continue;
         };
-        // One that a branch brought may be the shared run itself, as it was earlier.
-        if shared.unwrap_or_default().starts_with(&log) {
+        let shared = shared.unwrap_or_default();
+        // One that a branch brought may be the shared run itself, as it was earlier. And one that is being moved may not have
+        // its copy yet.
+        if shared.is_empty() || shared.starts_with(&log) {
             continue;
         }
         let show = Suggestion::flow("show").value(&id);
@@ -75,6 +77,12 @@ fn add(flaw: StoreFlaw, store: &str, copies: &Path, found: &mut Findings) {
             let help = Suggestion::flow("remote push").value(&run) + " puts it there again";
             let message = Help::from(format!("{store} has lost the run, or the end of it; "));
             found.add("store_lost_run", &Project::path_of_run(copies, &run), message + help);
+        }
+        StoreFlaw::Unfinished { run } => {
+            let help =
+                Suggestion::flow("remote push").value(&run) + " goes on, as does the next command that writes it";
+            let message = Help::from(format!("the run is being moved into {store}, and may not be there yet; "));
+            found.add("store_push_unfinished", &Project::path_of_run(copies, &run), message + help);
         }
         // The next command about the run brings what it lacks.
         StoreFlaw::Behind { .. } => {}

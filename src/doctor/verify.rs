@@ -162,6 +162,13 @@ fn compared_with_store(project: &OpenedProject, run: &RunId) -> (Vec<Difference>
                 notes.push(format!("the copy that was proven lacks {more} that {store} has; `{fetch}` brings them"));
                 continue;
             }
+            StoreFlaw::Unfinished { .. } => {
+                let push = Suggestion::flow("remote push").value(run);
+                notes.push(format!(
+                    "the run is being moved into {store}, so that only the copy here was proven; `{push}` goes on"
+                ));
+                continue;
+            }
             StoreFlaw::Unmarked { .. } | StoreFlaw::Deletes { .. } => continue,
         };
         let (path, expected) = (PathBuf::from(store.of_run(run).to_string()), "the lines of the copy here".to_owned());

@@ -110,6 +110,16 @@ pub enum StoreError {
         /// The store.
         at: Address,
     },
+    /// A move of a run into the store that machines share had stopped, and the store refuses the run.
+    #[error("run {run} was being moved into {at}, and stays in this checkout: {why}")]
+    NotMoved {
+        /// The run.
+        run: RunId,
+        /// The store.
+        at: Address,
+        /// Why it does.
+        why: Box<StoreError>,
+    },
     /// Another live process holds the lock.
     #[error("{at} is held by another process ({}); waited {:.1} s", described(.holder.as_deref()), waited.as_secs_f64())]
     Held {
@@ -240,6 +250,9 @@ impl Explain for StoreError {
             ),
             Self::Lost { run, .. } => new(Kind::NotFound, "run_lost").help(
                 Suggestion::flow("remote push").value(run) + " puts it there again, or remove the copy; nothing was written",
+            ),
+            Self::NotMoved { .. } => new(Kind::Refused, "run_not_moved").help(
+                "try again: from now on it is written here, as it was before the move; nothing was written",
             ),
             Self::Replaced { .. } => new(Kind::Held, "log_replaced").help("try again; nothing was written"),
             Self::Held { .. } => new(Kind::Held, "lock_timeout")

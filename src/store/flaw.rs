@@ -11,6 +11,11 @@ pub enum StoreFlaw {
         /// The run.
         run: RunId,
     },
+    /// A run of this checkout goes into the store, and is not known to be there: who moved it has died, or is at it.
+    Unfinished {
+        /// The run.
+        run: RunId,
+    },
     /// The copy here lacks events that the store has. Nothing is damaged: the next command about the run brings them.
     Behind {
         /// The run.

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use flowrun::codec::{LogEnd, LogScan};
-use flowrun::disk::{Os, Trust};
+use flowrun::disk::{Disk, Os, Trust};
 use flowrun::host::{BareRepository, Clock, Env, Git, Ids};
 use flowrun::model::RunId;
 use flowrun::remote::GitCarrier;
@@ -190,6 +190,16 @@ impl<P> Machine<P> {
         Self { local: Local::default(), place }
     }
 
+    /// What a program finds that knows no store.
+    pub fn alone(&self) -> Context {
+        context(&self.local.project)
+    }
+
+    /// Whether a run is in the files of this machine's project, shared or not.
+    pub fn has_here(&self, run: &RunId) -> bool {
+        self.local.file(run, "").exists()
+    }
+
     /// The file of a copy.
     pub fn file(&self, run: &RunId, name: &str) -> std::path::PathBuf {
         let flow = Project::path_in(self.local.project.path());
@@ -212,7 +222,12 @@ fn show(
 impl<P: Place> Machine<P> {
     /// The store.
     pub fn shared(&self) -> Shared {
-        let here = Project::open(&Os, self.local.project.path(), Trust::OwnFiles).unwrap();
+        self.shared_on(&Os)
+    }
+
+    /// The store, with its files on this disk.
+    pub fn shared_on(&self, disk: &dyn Disk) -> Shared {
+        let here = Project::open(disk, self.local.project.path(), Trust::OwnFiles).unwrap();
         let carrier = self.place.carrier(self.local.project.path());
         Shared::new(here, carrier, show, "test", "2026-05-20T14:30:00Z".parse().unwrap()).unwrap()
     }

@@ -12,6 +12,7 @@ mod in_bucket;
 mod keeper;
 mod memory_carrier;
 mod memory_store;
+mod moved;
 mod promises;
 mod shared;
 mod verbs;

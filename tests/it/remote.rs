@@ -11,15 +11,15 @@ use crate::support::server::Server;
 use crate::support::{Answer, Sandbox, quick, run};
 
 /// Two machines, and the repository that is `origin` of both.
-struct Team {
-    hub: tempfile::TempDir,
-    laptop: Sandbox,
-    server: Sandbox,
+pub struct Team {
+    pub hub: tempfile::TempDir,
+    pub laptop: Sandbox,
+    pub server: Sandbox,
 }
 
 impl Team {
     /// Neither has accepted anything.
-    fn new() -> Self {
+    pub fn new() -> Self {
         let hub = tempfile::tempdir_in(quick()).unwrap();
         let (laptop, server) = (Sandbox::new(), Sandbox::new());
         // The ids of events follow from the count of commands, and two machines never make the same one.
@@ -33,7 +33,7 @@ impl Team {
     }
 
     /// Both use the store.
-    fn sharing() -> Self {
+    pub fn sharing() -> Self {
         let team = Self::new();
         for machine in [&team.laptop, &team.server] {
             accept(machine);
@@ -41,12 +41,12 @@ impl Team {
         team
     }
 
-    fn hub(&self) -> PathBuf {
+    pub fn hub(&self) -> PathBuf {
         self.hub.path().join("hub.git")
     }
 
     /// The repository is away while `meanwhile` runs.
-    fn without_hub<T>(&self, meanwhile: impl FnOnce() -> T) -> T {
+    pub fn without_hub<T>(&self, meanwhile: impl FnOnce() -> T) -> T {
         let away = self.hub.path().join("away.git");
         fs::rename(self.hub(), &away).unwrap();
         let answer = meanwhile();
@@ -77,18 +77,18 @@ fn the_program_for_ssh_that_a_user_configured_is_used() {
 }
 
 /// Accepts a store that is named already, so that it is not tried again.
-fn accept(machine: &Sandbox) {
+pub fn accept(machine: &Sandbox) {
     name_store(machine, "git:origin");
     machine.flow(["remote", "use", "git:origin"]).ok();
 }
 
 /// Names the store as a clone finds it.
-fn name_store(machine: &Sandbox, store: &str) {
+pub fn name_store(machine: &Sandbox, store: &str) {
     machine.flow(["init"]).ok();
     fs::write(machine.path(".flow/config.yaml"), format!("store: {store}\n")).unwrap();
 }
 
-fn ids(machine: &Sandbox) -> Vec<String> {
+pub fn ids(machine: &Sandbox) -> Vec<String> {
     let listed = machine.flow(["list", "--json"]).ok().json();
     let runs = listed["runs"].as_array().unwrap();
     let mut ids: Vec<_> = runs.iter().map(|run| run["run_id"].as_str().unwrap().to_owned()).collect();
@@ -96,11 +96,11 @@ fn ids(machine: &Sandbox) -> Vec<String> {
     ids
 }
 
-fn record(machine: &Sandbox, run: &str, id: &str) -> Answer {
+pub fn record(machine: &Sandbox, run: &str, id: &str) -> Answer {
     machine.flow(["record-activity", "--run-id", run, "--id", id, "--status", "passed"])
 }
 
-fn log(machine: &Sandbox, run: &str) -> String {
+pub fn log(machine: &Sandbox, run: &str) -> String {
     fs::read_to_string(machine.path(".flow/shared/runs").join(run).join("events.jsonl")).unwrap()
 }
 
@@ -131,7 +131,7 @@ fn a_run_that_begins_on_one_machine_goes_on_at_another() {
 }
 
 impl Sandbox {
-    fn command_in_hub(&self, hub: &tempfile::TempDir, args: &[&str]) -> std::process::Command {
+    pub fn command_in_hub(&self, hub: &tempfile::TempDir, args: &[&str]) -> std::process::Command {
         let mut command = self.command("git");
         command.arg("--git-dir").arg(hub.path().join("hub.git")).args(args);
         command
@@ -616,7 +616,7 @@ fn a_local_log_that_is_damaged_is_repaired_before_it_is_shared() {
 }
 
 /// The findings of `flow doctor`, each as its code and message.
-fn found(machine: &Sandbox) -> Vec<Value> {
+pub fn found(machine: &Sandbox) -> Vec<Value> {
     let report = machine.flow(["doctor", "--json"]).json();
     let findings = report["findings"].as_array().unwrap().iter();
     findings.map(|finding| json!([finding["code"], finding["message"]])).collect()

@@ -50,6 +50,8 @@ pub const RECAPS: &str = "recaps";
 pub const SEEN_AT_CARRIER: &str = "seen.json";
 /// Below [`CACHE`] of the copies of shared runs: which store they are from.
 pub const STORE_OF_COPIES: &str = "store";
+/// In the cache beside copies: the directory with a note for each that goes into the store and may not be there yet.
+pub const PUSHING: &str = "pushing";
 /// In the cache beside copies: the directory with a note for each that is whole.
 pub const WHOLE_COPIES: &str = "whole";
 /// Below [`CACHE`]: the digests of the checkout's files.

@@ -26,6 +26,8 @@ pub type ShowEvents = fn(
 /// The copies, and where they come from.
 #[derive(Debug)]
 pub(super) struct Copies {
+    /// The runs of this checkout alone.
+    pub(super) here: Project,
     pub(super) carrier: Box<dyn Carrier>,
     /// A project of their own, `.flow/shared`.
     pub(super) project: Project,
@@ -74,11 +76,7 @@ impl Copies {
 
     /// The copy of a run, if there is one.
     pub(super) fn existing(&self, id: &RunId) -> Result<Option<RunDir>, StoreError> {
-        match self.project.run(id) {
-            Ok(run) => Ok(Some(run)),
-            Err(error) if error.is_not_found() => Ok(None),
-            Err(error) => Err(error),
-        }
+        found(self.project.run(id))
     }
 
     /// The last position that the copy of a run has; 0 without a copy.
@@ -126,11 +124,11 @@ impl Copies {
     pub(super) fn make(&self, id: &RunId, lines: &str, request: &WriteRequest) -> Result<(), StoreError> {
         let run = self.project.make_run_dir(id)?;
         let mut locked = run.lock(request)?;
-        // Another process may have made it meanwhile.
-        if locked.end().last > Seq(0) {
-            return Ok(());
+        // Another process may have made it meanwhile, or have died before it had all lines.
+        match lines.strip_prefix(&*locked.lines_after(Seq(0))?) {
+            Some(rest) => self.append(&mut locked, rest, request.writer.since),
+            None => Ok(()),
         }
-        self.append(&mut locked, lines, request.writer.since)
     }
 
     /// Makes the copy of a run that was just begun with these lines, and has this `run.yaml`.
@@ -206,6 +204,14 @@ impl Copies {
 
     pub(super) fn address(&self, id: &RunId) -> Address {
         self.carrier.address().of_run(id)
+    }
+}
+
+/// A run, if there is one.
+pub(super) fn found(run: Result<RunDir, StoreError>) -> Result<Option<RunDir>, StoreError> {
+    match run {
+        Err(error) if error.is_not_found() => Ok(None),
+        run => run.map(Some),
     }
 }
 

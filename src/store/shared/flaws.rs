@@ -26,11 +26,13 @@ impl Shared {
         let mut flaws: Vec<StoreFlaw> = deletions.into_iter().map(|why| StoreFlaw::Deletes { why }).collect();
         let tips = self.copies.tips(RefreshScope::All, left_until(deadline))?;
         for run in self.ids_of_copies()? {
-            if tips.iter().all(|tip| tip.run != run) {
+            if self.copies.project.pushing(&run).is_some() {
+                flaws.push(StoreFlaw::Unfinished { run });
+            } else if tips.iter().all(|tip| tip.run != run) {
                 flaws.push(StoreFlaw::Lost { run });
             }
         }
-        for tip in tips.iter().filter(|tip| !tip.is_over) {
+        for tip in tips.iter().filter(|tip| !tip.is_over && self.copies.project.pushing(&tip.run).is_none()) {
             flaws.extend(self.flaws_of(&tip.run, deadline)?);
             let keys = if self.is_open(&tip.run)? { work_of(&tip.run) } else { Vec::new() };
             let marked = carrier.marked(&keys, left_until(deadline)).map_err(|error| self.copies.not_reached(error))?;
@@ -45,6 +47,9 @@ impl Shared {
 
     /// Looks at the log that the carrier has of a run.
     pub(super) fn flaws_of(&self, run: &RunId, deadline: Instant) -> Result<Vec<StoreFlaw>, StoreError> {
+        if self.copies.project.pushing(run).is_some() {
+            return Ok(vec![StoreFlaw::Unfinished { run: run.clone() }]);
+        }
         let carrier = &*self.copies.carrier;
         let faults =
             carrier.faults_of_log(run, left_until(deadline)).map_err(|error| self.copies.not_reached(error))?;

@@ -4,14 +4,14 @@ use std::io;
 use std::time::Instant;
 
 use crate::codec::{LogScan, RunText};
-use crate::model::{RunId, Seq, limits};
+use crate::model::{RunId, Seq};
 use crate::store::address::Document;
 use crate::store::error::StoreError;
 use crate::store::local::RunDir;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::StoredRun as _;
 use crate::store::shared::carrier::{Put, faults_in, window_of};
-use crate::store::shared::copy::shows_end;
+use crate::store::shared::copy::{Copies, found, shows_end};
 use crate::store::shared::settle::{Settled, left_until, settle};
 use crate::store::shared::store::Shared;
 use crate::store::work::{WorkChange, WorkKey};
@@ -21,111 +21,143 @@ const PART: usize = 256 << 10;
 
 impl Shared {
     /// Moves the run `id` of this checkout into the store; `work` is what it is about while it is open. A run of which only a
-    /// copy is here, because the store lost it, is put there again. Repeating it goes on where it stopped. Returns the last
-    /// position.
+    /// copy is here, because the store lost it, is put there again. Repeating it goes on where it stopped, as does the next
+    /// command that writes the run. Returns the last position.
     ///
     /// # Errors
     /// [`StoreError::NoRun`], [`StoreError::DamagedLog`] for a log that has to be repaired first, [`StoreError::Taken`] when
     /// the store has another run of this id, [`StoreError::WorkTaken`]; nothing has changed then. Others as of a commit.
     pub fn take_in(&self, id: &RunId, work: Vec<WorkKey>, request: &WriteRequest) -> Result<Seq, StoreError> {
-        let local = match self.here.run(id) {
-            Err(error) if error.is_not_found() => None,
-            found => Some(found?),
-        };
-        // Held until the end: other writers here wait, and find the log gone.
-        let locked = local.as_ref().map(|local| local.lock(request)).transpose()?;
-        let copy = self.copies.existing(id)?;
-        let is_new = copy.is_none();
-        let no_run = || StoreError::NoRun { at: self.copies.address(id) };
-        let run = copy.as_ref().or(local.as_ref()).ok_or_else(no_run)?;
-        let lines = self.whole_log(run)?;
-        let is_over = run.text()?.is_some_and(|text| shows_end(&text));
-        if is_new {
-            Self::refuse_lost_end(run, &lines)?;
-            // From here on the run counts as shared here, so that nothing is recorded that the store would lack.
-            self.copies.make(id, &lines, request)?;
+        self.copies.take_in(id, work, request)
+    }
+}
+
+/// The run that goes into the store.
+#[derive(Debug)]
+struct Source<'a> {
+    run: &'a RunDir,
+    lines: String,
+    /// Whether its files are those of this checkout, so that the copy can be made again, and taken back.
+    is_local: bool,
+    /// Whether an earlier process may have sent it.
+    is_in_doubt: bool,
+}
+
+impl Copies {
+    /// Goes on with a push that stopped: its process may have died before or after the store had the run. Does nothing for any
+    /// other run.
+    ///
+    /// # Errors
+    /// [`StoreError::NotMoved`] when the store refuses the run; others as for [`Shared::take_in`].
+    pub(super) fn finish_push(&self, id: &RunId, request: &WriteRequest) -> Result<(), StoreError> {
+        let Some(work) = self.project.pushing(id) else { return Ok(()) };
+        match self.take_in(id, work, request) {
+            Ok(_) => Ok(()),
+            Err(why) if self.existing(id)?.is_none() => {
+                Err(StoreError::NotMoved { run: id.clone(), at: self.carrier.address(), why: Box::new(why) })
+            }
+            Err(error) => Err(error),
         }
-        let work = WorkChange { taken: if is_over { Vec::new() } else { work }, freed: Vec::new() };
-        match self.send(run, &lines, is_over, &work, request) {
-            Err(error @ (StoreError::WorkTaken { .. } | StoreError::Taken { .. } | StoreError::Unreached { .. }))
-                if is_new =>
-            {
-                self.copies.project.remove_copy(id)?;
+    }
+
+    /// As [`Shared::take_in`].
+    fn take_in(&self, id: &RunId, work: Vec<WorkKey>, request: &WriteRequest) -> Result<Seq, StoreError> {
+        let local = found(self.here.run(id))?;
+        // Held until the end: other writers here wait, and find the log gone.
+        let locked = match local.as_ref().map(|local| local.lock(request)) {
+            // Another process has moved it meanwhile.
+            None | Some(Err(StoreError::Replaced { .. })) => None,
+            Some(locked) => Some(locked?),
+        };
+        let local = local.as_ref().filter(|_| locked.is_some());
+        let copy = self.existing(id)?;
+        let source = self.source(id, local, copy.as_ref())?;
+        if source.is_local {
+            // From here on the run counts as shared here, so that nothing is recorded that the store would lack.
+            self.project.note_pushing(id, &work)?;
+            self.make(id, &source.lines, request)?;
+        }
+        match self.send(&source, work, request) {
+            Err(error) if source.is_local && source.stays_after(&error) => {
+                self.project.remove_copy(id)?;
+                self.project.forget_pushing(id)?;
                 return Err(error);
             }
             sent => sent?,
         }
-        // A log that has something else, as a branch may bring it, stays where it is.
-        if let (Some(locked), Some(local), Some(copy)) = (locked, &local, self.copies.existing(id)?)
-            && local.log_bytes()?.is_some_and(|bytes| lines.as_bytes().starts_with(&bytes))
-        {
-            let now = request.writer.since;
-            locked.set_contents_aside(now)?;
-            self.here.set_run_aside(id, &copy, now)?;
+        let lines = &source.lines;
+        if let (Some(locked), Some(local), Some(copy)) = (locked, local, self.existing(id)?) {
+            let has_moved = match local.log_bytes()? {
+                Some(bytes) => lines.as_bytes().starts_with(&bytes),
+                // A process that died after the log was put aside.
+                None => self.project.pushing(id).is_some(),
+            };
+            // A log that has something else, as a branch may bring it, stays where it is.
+            if has_moved {
+                let now = request.writer.since;
+                locked.set_contents_aside(now)?;
+                self.here.set_run_aside(id, &copy, now)?;
+            }
         }
+        self.project.forget_pushing(id)?;
         Ok(LogScan::parse(lines.as_bytes()).last_seq())
     }
 
-    /// The lines of a run. Where some are damaged or missing, nothing is sent: it would stay so for all machines.
-    fn whole_log(&self, run: &RunDir) -> Result<String, StoreError> {
-        let bytes = run.log_bytes()?.unwrap_or_default();
-        let lines = String::from_utf8(bytes).map_err(|_| damaged(run, "it is not UTF-8 text".to_owned()))?;
-        if let Some(why) = faults_in(&lines).into_iter().next() {
-            return Err(damaged(run, why));
+    /// Where the lines come from: a copy, unless a push that stopped has made it of the run that is here.
+    fn source<'a>(
+        &self,
+        id: &RunId,
+        local: Option<&'a RunDir>,
+        copy: Option<&'a RunDir>,
+    ) -> Result<Source<'a>, StoreError> {
+        let is_in_doubt = copy.is_some() && self.project.pushing(id).is_some();
+        let is_local = match (local, copy) {
+            (Some(local), Some(copy)) => is_in_doubt && is_beginning_of(copy, local)?,
+            (local, _) => local.is_some(),
+        };
+        let run = if is_local { local } else { copy };
+        let Some(run) = run else { return Err(StoreError::NoRun { at: self.address(id) }) };
+        let lines = whole_log(run)?;
+        if is_local {
+            refuse_lost_end(run, &lines)?;
         }
-        if !lines.ends_with('\n') {
-            return Err(damaged(run, "its last line is not whole".to_owned()));
-        }
-        Ok(lines)
-    }
-
-    /// Refuses a run of this checkout whose `run.yaml` shows events that its log has lost.
-    fn refuse_lost_end(run: &RunDir, lines: &str) -> Result<(), StoreError> {
-        let last = LogScan::parse(lines.as_bytes()).last_seq();
-        let shown = run.text()?.and_then(|text| RunText::parse(&text).ok()?.document().state.last_seq);
-        match shown {
-            Some(shown) if shown > last => {
-                let why = format!("it ends at event {last}, and run.yaml shows event {shown}");
-                Err(damaged(run, why))
-            }
-            _ => Ok(()),
-        }
+        Ok(Source { run, lines, is_local, is_in_doubt })
     }
 
     /// Puts the lines that the store lacks.
-    fn send(
-        &self,
-        run: &RunDir,
-        lines: &str,
-        is_over: bool,
-        work: &WorkChange,
-        request: &WriteRequest,
-    ) -> Result<(), StoreError> {
+    fn send(&self, source: &Source<'_>, work: Vec<WorkKey>, request: &WriteRequest) -> Result<(), StoreError> {
+        let Source { run, lines, .. } = source;
         let id = run.id();
         let deadline = Instant::now() + request.wait;
-        let carrier = &*self.copies.carrier;
+        let carrier = &*self.carrier;
         let there = match carrier.lines(id, Seq(1), None, left_until(deadline)) {
             Ok(there) => there.unwrap_or_default(),
-            Err(error) => return Err(self.copies.not_reached(error)),
+            Err(error) => return Err(self.not_reached(error)),
         };
-        let other = || StoreError::Taken { at: self.copies.address(id) };
+        if there.len() > lines.len() && there.starts_with(&**lines) {
+            // Another machine has gone on since.
+            return Ok(());
+        }
+        let other = || StoreError::Taken { at: self.address(id) };
         let mut rest = lines.strip_prefix(&*there).ok_or_else(other)?;
         let mut before = LogScan::parse(there.as_bytes()).last_seq();
+        let is_over = run.text()?.is_some_and(|text| shows_end(&text));
         if rest.is_empty() {
             let listed = carrier.list_again(id, lines, is_over, left_until(deadline));
-            return listed.map_err(|error| self.copies.not_reached(error));
+            return listed.map_err(|error| self.not_reached(error));
         }
         let nothing = WorkChange::default();
+        let begun = WorkChange { taken: if is_over { Vec::new() } else { work }, freed: Vec::new() };
         while !rest.is_empty() {
             let (part, later) = rest.split_at(end_of_part(rest));
             let last = LogScan::parse(part.as_bytes()).last_seq();
-            let work = if before == Seq(0) { work } else { &nothing };
+            let work = if before == Seq(0) { &begun } else { &nothing };
             let earlier = lines_after(lines, window_of(before), before);
-            let (is_over, evidence) = (is_over && later.is_empty(), &evidence_in(run, part)?);
+            let (is_over, evidence) = (is_over && later.is_empty(), &self.evidence_in(run, part)?);
             let put = Put { run: id, before, earlier, lines: part, is_over, evidence, work };
             let settled = settle(carrier, &put, deadline).map_err(|error| match before {
                 Seq(0) => error,
-                _ => StoreError::Unconfirmed { at: self.copies.address(id), source: io::Error::other(error) },
+                _ => StoreError::Unconfirmed { at: self.address(id), source: io::Error::other(error) },
             })?;
             if settled != Settled::Ours {
                 return Err(other());
@@ -134,21 +166,64 @@ impl Shared {
         }
         Ok(())
     }
-}
 
-/// The files that these lines name as evidence, those that are as they were recorded.
-fn evidence_in(run: &RunDir, lines: &str) -> Result<Vec<Vec<u8>>, StoreError> {
-    let mut files = Vec::new();
-    for event in LogScan::parse(lines.as_bytes()).events() {
-        for kept in event.kind.records().iter().flat_map(|record| &record.evidence) {
-            if let Some(part) = run.read_evidence(&kept.name, 0, limits::EVIDENCE_BYTES)?
-                && kept.is_of(&part.bytes)
-            {
-                files.push(part.bytes);
+    /// The files that these lines name as evidence, those that are as they were recorded and that the carrier keeps.
+    fn evidence_in(&self, run: &RunDir, lines: &str) -> Result<Vec<Vec<u8>>, StoreError> {
+        let mut files = Vec::new();
+        for event in LogScan::parse(lines.as_bytes()).events() {
+            for kept in event.kind.records().iter().flat_map(|record| &record.evidence) {
+                if let Some(part) = run.read_evidence(&kept.name, 0, self.carrier.evidence_limit())?
+                    && kept.is_of(&part.bytes)
+                {
+                    files.push(part.bytes);
+                }
             }
         }
+        Ok(files)
     }
-    Ok(files)
+}
+
+impl Source<'_> {
+    /// Whether the run stays here after such a failure, since the store does not have it.
+    fn stays_after(&self, error: &StoreError) -> bool {
+        match error {
+            StoreError::WorkTaken { .. } | StoreError::Taken { .. } => true,
+            StoreError::Unreached { .. } => !self.is_in_doubt,
+            _ => false,
+        }
+    }
+}
+
+/// Whether the log of a copy is the beginning of the log of a run that is here.
+fn is_beginning_of(copy: &RunDir, run: &RunDir) -> Result<bool, StoreError> {
+    let Some(whole) = run.log_bytes()? else { return Ok(false) };
+    Ok(whole.starts_with(&copy.log_bytes()?.unwrap_or_default()))
+}
+
+/// The lines of a run. Where some are damaged or missing, nothing is sent: it would stay so for all machines.
+fn whole_log(run: &RunDir) -> Result<String, StoreError> {
+    let bytes = run.log_bytes()?.unwrap_or_default();
+    let lines = String::from_utf8(bytes).map_err(|_| damaged(run, "it is not UTF-8 text".to_owned()))?;
+    if let Some(why) = faults_in(&lines).into_iter().next() {
+        return Err(damaged(run, why));
+    }
+    if !lines.ends_with('\n') {
+        return Err(damaged(run, "its last line is not whole".to_owned()));
+    }
+    Ok(lines)
+}
+
+/// Refuses a run of this checkout whose `run.yaml` shows events that its log has lost.
+fn refuse_lost_end(run: &RunDir, lines: &str) -> Result<(), StoreError> {
+    let last = LogScan::parse(lines.as_bytes()).last_seq();
+    let shown = run.text()?.and_then(|text| RunText::parse(&text).ok()?.document().state.last_seq);
+    match shown {
+        Some(shown) if shown > last => {
+            let why = format!("it ends at event {last}, and run.yaml shows event {shown}");
+            Err(damaged(run, why))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The lines of the events after one position and up to another.

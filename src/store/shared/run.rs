@@ -121,6 +121,7 @@ impl StoredRun for SharedRun {
     }
 
     fn catch_up(&self, request: &WriteRequest) -> Result<Vec<String>, StoreError> {
+        self.copies.finish_push(self.id(), request)?;
         let told = self.copies.catch_up(self.id(), None, request)?;
         self.is_current.store(true, Ordering::Relaxed);
         Ok(told)
@@ -132,6 +133,7 @@ impl StoredRun for SharedRun {
 
     fn begin(&self, request: &WriteRequest) -> Result<Box<dyn RunWriter + '_>, StoreError> {
         let deadline = Instant::now() + request.wait;
+        self.copies.finish_push(self.id(), request)?;
         let shown = self.text()?.and_then(|text| RunText::parse(&text).ok()?.document().state.last_seq);
         let mut locked = self.copy.lock(request)?;
         if shown.is_none() {

@@ -31,8 +31,6 @@ const ID_TRIES: usize = 1000;
 /// The runs of a project, of which a carrier keeps some for several machines.
 #[derive(Debug)]
 pub struct Shared {
-    /// The runs of this checkout alone.
-    pub(super) here: Project,
     pub(super) copies: Arc<Copies>,
     /// What was seen at the carrier last.
     seen: Mutex<Seen>,
@@ -78,7 +76,7 @@ impl Shared {
             project.keep_store_of_copies(of)?;
         }
         let seen = project.seen_at_carrier().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
-        Ok(Self { here, copies: Arc::new(Copies { carrier, project, show }), seen: Mutex::new(seen) })
+        Ok(Self { copies: Arc::new(Copies { here, carrier, project, show }), seen: Mutex::new(seen) })
     }
 
     /// The ids of the shared runs of which copies are here.
@@ -116,12 +114,12 @@ impl Shared {
 
     /// Whether a run is of this checkout alone. A run that was shared may come back with a branch: then the shared one counts.
     pub(super) fn is_here(&self, id: &RunId) -> bool {
-        !self.is_shared(id) && self.here.run(id).is_ok()
+        !self.is_shared(id) && self.copies.here.run(id).is_ok()
     }
 
     /// The project that has the files of a run.
     fn project_of(&self, id: &RunId) -> &Project {
-        if self.is_here(id) { &self.here } else { &self.copies.project }
+        if self.is_here(id) { &self.copies.here } else { &self.copies.project }
     }
 
     /// Brings the copy of each run up to date whose mark has changed, or that is no longer listed as open.
@@ -188,7 +186,7 @@ impl Shared {
 
 impl RunStore for Shared {
     fn ids(&self) -> Result<Vec<RunId>, StoreError> {
-        let mut ids = self.here.run_ids()?;
+        let mut ids = self.copies.here.run_ids()?;
         ids.extend(self.copies.project.run_ids()?);
         ids.sort_unstable();
         ids.dedup();
@@ -198,7 +196,7 @@ impl RunStore for Shared {
     fn open(&self, id: &RunId) -> Result<Box<dyn StoredRun>, StoreError> {
         match self.copies.existing(id)? {
             Some(copy) => Ok(Box::new(SharedRun::new(Arc::clone(&self.copies), copy, self.as_of()))),
-            None => self.here.open(id),
+            None => self.copies.here.open(id),
         }
     }
 
@@ -220,12 +218,12 @@ impl RunStore for Shared {
         let copies = &self.copies.project;
         let Some(ids) = ids else {
             let shared = self.ids_of_copies()?;
-            let mut here = self.here.stamps(None, due)?;
+            let mut here = self.copies.here.stamps(None, due)?;
             here.retain(|(id, _)| !shared.contains(id));
             return Ok([here, copies.stamps(None, due)?].concat());
         };
         let (here, there): (Vec<_>, Vec<_>) = ids.iter().cloned().partition(|id| self.is_here(id));
-        Ok([self.here.stamps(Some(&here), due)?, copies.stamps(Some(&there), due)?].concat())
+        Ok([self.copies.here.stamps(Some(&here), due)?, copies.stamps(Some(&there), due)?].concat())
     }
 
     fn place(&self, id: &RunId) -> Option<PathBuf> {
@@ -233,7 +231,7 @@ impl RunStore for Shared {
     }
 
     fn places(&self) -> Vec<PathBuf> {
-        [self.here.places(), self.copies.project.places()].concat()
+        [self.copies.here.places(), self.copies.project.places()].concat()
     }
 
     fn create(
@@ -269,15 +267,15 @@ impl RunStore for Shared {
     }
 
     fn pruned(&self, id: &RunId) -> Result<Option<PrunedRun>, StoreError> {
-        self.here.pruned(id)
+        self.copies.here.pruned(id)
     }
 
     fn pruned_named(&self, name: &str) -> Result<Option<PrunedRun>, StoreError> {
-        self.here.pruned_named(name)
+        self.copies.here.pruned_named(name)
     }
 
     fn maybe_open(&self, outside: Option<&str>) -> Result<MaybeOpen, StoreError> {
-        let mut both = self.here.maybe_open(outside)?;
+        let mut both = self.copies.here.maybe_open(outside)?;
         let shared = self.ids_of_copies()?;
         let is_here_alone = |id: &RunId| !shared.contains(id);
         if !both.ids.iter().chain(both.known.iter().map(|run| &run.head.run_id)).all(is_here_alone) {
@@ -295,7 +293,7 @@ impl RunStore for Shared {
 
     fn listing(&self, known: &(dyn Fn(Vec<RunSummary>) + Sync)) -> Result<Vec<RunId>, StoreError> {
         let shared = self.ids_of_copies()?;
-        let mut others = self.here.listing(&|mut finished| {
+        let mut others = self.copies.here.listing(&|mut finished| {
             finished.retain(|run| !shared.contains(&run.head.run_id));
             known(finished);
         })?;
@@ -354,7 +352,7 @@ impl RunCache for Shared {
         let known = read.known.split_off(read.known.len() - known);
         let ids = read.ids.split_off(read.ids.len() - ids);
         self.copies.project.remember(MaybeOpen { known, ids, seen, copies: Copied::default() }, summary_of);
-        self.here.remember(read, summary_of);
+        self.copies.here.remember(read, summary_of);
     }
 
     fn remember_end(&self, id: &RunId, outside: Option<&str>, read: &dyn Fn() -> Option<RunSummary>) -> bool {

@@ -4,6 +4,7 @@ mod carrier;
 pub(in crate::store::local) mod finished;
 mod interview_note;
 pub(in crate::store::local) mod open_runs;
+mod pushing;
 mod recaps;
 mod tree;
 mod whole_copy;

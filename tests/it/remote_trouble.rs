@@ -1,0 +1,73 @@
+//! Shared runs after commands that were killed, and with a store or a cache that is not as it should be.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::remote::{Team, accept, found, ids, log, record};
+use crate::support::{Sandbox, answered, run, spawned};
+
+/// The command with a git for it that runs these lines of shell first, with the arguments of git as `$*`.
+fn with_git(machine: &Sandbox, mut command: Command, lines: &str) -> Command {
+    let place = machine.path("../git-in-trouble");
+    fs::create_dir_all(&place).unwrap();
+    let git = run(machine.command("sh"), "command -v git").ok().stdout;
+    let script = format!("#!/bin/sh\ngit={}\n{lines}\nexec \"$git\" \"$@\"\n", git.trim());
+    fs::write(place.join("git"), script).unwrap();
+    fs::set_permissions(place.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = std::env::var("PATH").unwrap_or_default();
+    command.env("PATH", format!("{}:{path}", place.display()));
+    command
+}
+
+/// The codes of what `flow doctor` finds.
+fn codes(machine: &Sandbox) -> Vec<String> {
+    found(machine).into_iter().map(|finding| finding[0].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_push_of_a_run_that_was_killed_is_finished_by_whatever_comes_next() {
+    for sends in ["", "\"$git\" \"$@\" > /dev/null 2>&1;"] {
+        let team = Team::sharing();
+        let Team { laptop, server, .. } = &team;
+        laptop.flow(["start", "build", "--local", "--issue", "7", "--id", "r1"]).ok();
+        record(laptop, "r1", "one").ok();
+        let pushing = laptop.path("../pushing");
+        let lines = format!("case \"$*\" in *push*) {sends} touch {}; exec sleep 20;; esac", pushing.display());
+        let mut command = laptop.flow_command();
+        command.args(["remote", "push", "r1"]);
+        let mut child = spawned(with_git(laptop, command, &lines));
+        let begin = Instant::now();
+        while !pushing.exists() && begin.elapsed() < Duration::from_secs(30) {
+            thread::sleep(Duration::from_millis(10));
+        }
+        child.kill().unwrap();
+        answered(child);
+        assert_eq!(
+            found(laptop),
+            [json!([
+                "store_push_unfinished",
+                "the run is being moved into git:origin, and may not be there yet; `flow remote push r1` goes on, as does the next command that writes it"
+            ])]
+        );
+        let proof = laptop.flow(["verify", "r1", "--json"]).ok().json();
+        assert_eq!(
+            proof["notes"],
+            json!([
+                "the run is being moved into git:origin, so that only the copy here was proven; `flow remote push r1` goes on"
+            ])
+        );
+        assert_eq!(ids(laptop), ["r1"]);
+        record(laptop, "r1", "two").ok();
+        assert!(!laptop.run_dir("r1").exists());
+        server.flow(["remote", "fetch", "r1"]).ok();
+        assert_eq!(log(laptop, "r1"), log(server, "r1"));
+        // What was here is put aside.
+        assert_eq!(codes(laptop), ["quarantine"]);
+        server.flow(["start", "build", "--issue", "7"]).exits(1);
+    }
+}
