@@ -36,7 +36,8 @@ fn start_finds_repository_and_branch_and_prints_the_id_alone() {
     let id = "2026-05-20T143004Z-review-pr-7";
     let wanted = json!({
         "run_id": id, "path": format!(".flow/runs/{id}"), "workflow": "review-pr", "phase": "preflight",
-        "phase_number": 1, "phases": 4, "description": report["description"], "seq": 1, "session": null, "epoch": 0, "warnings": [],
+        "phase_number": 1, "phases": 4, "description": report["description"], "seq": 1, "session": null, "epoch": 0, "created": true,
+        "warnings": [],
     });
     assert_eq!(report, wanted);
     assert!(report["description"].as_str().is_some_and(|text| !text.is_empty()));

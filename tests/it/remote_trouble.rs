@@ -71,3 +71,27 @@ fn a_push_of_a_run_that_was_killed_is_finished_by_whatever_comes_next() {
         server.flow(["start", "build", "--issue", "7"]).exits(1);
     }
 }
+
+#[test]
+fn a_start_whose_answer_was_lost_is_repeated_with_its_id() {
+    let team = Team::sharing();
+    let Team { laptop, server, .. } = &team;
+    let args = ["start", "build", "--issue", "7", "--goal", "no crash", "--id", "r1", "--json"];
+    let mut command = laptop.flow_command();
+    command.args(args).args(["--lock-timeout", "2"]);
+    let lost = "case \"$*\" in *push*) \"$git\" \"$@\" > /dev/null 2>&1; exec sleep 20;; esac";
+    let answer = run(with_git(laptop, command, lost), "").exits(74);
+    assert_eq!(answer.error()["code"], "unconfirmed");
+    let report = laptop.flow(args).ok().json();
+    assert_eq!((&report["run_id"], &report["created"]), (&json!("r1"), &json!(false)), "{report}");
+    // As it is by now, also on a machine that never saw it open.
+    server.flow(["cancel", "r1", "--reason", "not needed"]).ok();
+    let told = laptop.flow(&args[..8]).ok();
+    assert!(told.stdout == "r1\n" && told.stderr.starts_with("begun already, and in phase "), "{told:?}");
+    fs::remove_dir_all(laptop.path(".flow/shared")).unwrap();
+    assert_eq!(laptop.flow(args).ok().json()["created"], false);
+    // Another request is another run.
+    for other in [&["start", "build", "--issue", "8", "--id", "r1"][..], &["fork", "r1", "--id", "r1"]] {
+        laptop.flow(other).exits(1);
+    }
+}

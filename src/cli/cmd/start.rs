@@ -18,12 +18,13 @@ pub(super) fn run(cx: &Context, args: StartArgs, out: &mut Out) -> Ended {
     let report = while_waiting("starting", || runs::start(cx, &request))?;
     out.committed(format!("the run was started as {}", report.run_id));
     out.warnings(&report.warnings);
-    let StartReport { phase, phase_number, phases, description, .. } = &report;
+    let StartReport { phase, phase_number, phases, description, created, .. } = &report;
     if let Some(made) = &report.made {
         out.aside(&made_in_words(made));
     }
     let description = description.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
-    out.aside(&format!("in phase {phase} ({phase_number} of {phases}){description}\n"));
+    let begun = if *created { "" } else { "begun already, and " };
+    out.aside(&format!("{begun}in phase {phase} ({phase_number} of {phases}){description}\n"));
     // The id alone, so that `RUN=$(flow start …)` works.
     Ok(out.answer(&report, |page| page.line(report.run_id.as_str())))
 }

@@ -14,7 +14,6 @@ use crate::model::{
 };
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
-use crate::runs::open::checkout::elsewhere;
 use crate::runs::open::fault::refusal;
 use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::select::select_run;
@@ -22,11 +21,11 @@ use crate::runs::open::shared::ask_store;
 use crate::runs::open::view::{View, for_reading};
 use crate::runs::write::adopt::newer;
 use crate::runs::write::journal;
-use crate::runs::write::new_run::{Creation, holder_of_new_run, new_run, refuse_same_but_for_case};
+use crate::runs::write::new_run::{Creation, holder_of_new_run, known_run, new_run, refuse_same_but_for_case};
 use crate::runs::write::required_here::as_project_asks;
 use crate::runs::write::start::{SLUG_BYTES, StartRequest, context_of};
 use crate::runs::write::token::{RunToken, token_of_new_run};
-use crate::store::{Document, Presence, RefreshScope, StoreError, StoredRun};
+use crate::store::{Document, RefreshScope, StoreError, StoredRun};
 
 /// Which run to fork, and where.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -153,8 +152,9 @@ pub fn fork(cx: &Context, request: &ForkRequest) -> Result<ForkReport> {
         new_run(&project, events, Vec::new())
     });
     let (run, state) = match created {
-        // Another process made it at the same time.
+        // Another process made it at the same time, or an earlier request that was not confirmed.
         Err(Error::Store(StoreError::Taken { at })) => {
+            warnings.extend(ask_store(&project, RefreshScope::All));
             return known_fork(&project, request, parent.id())?.ok_or(Error::Store(StoreError::Taken { at }));
         }
         created => created?,
@@ -243,16 +243,9 @@ fn fork_id(request: &ForkRequest, parent: &RunId, now: Timestamp) -> Result<RunI
 
 /// The fork that an earlier request with the same id made; `None` if no run has this id.
 fn known_fork(project: &OpenedProject, request: &ForkRequest, parent: &RunId) -> Result<Option<ForkReport>> {
-    let Some(id) = &request.id else { return Ok(None) };
-    let run = match project.runs().open(id) {
-        Err(error) if error.is_not_found() => return Ok(None),
-        opened => opened?,
-    };
-    // Git removed the files of this run here; another one must not take its place.
-    if run.presence() == Presence::Away {
-        return Err(elsewhere(project, &*run));
-    }
-    let of = match run.first_event()? {
+    let Some((run, first)) = known_run(project, request.id.as_ref(), request.local)? else { return Ok(None) };
+    let id = run.id();
+    let of = match first {
         Some(Event { kind: EventKind::RunForked(forked), .. }) => Some(forked.parent),
         _ => None,
     };

@@ -7,9 +7,10 @@ use crate::engine::{Caller, RunState};
 use crate::model::{Event, Kind, Problem, RunDocument, RunId, TextDigest, Timestamp};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
+use crate::runs::open::checkout::elsewhere;
 use crate::runs::open::shared::refuse_id_of_shared;
 use crate::runs::open::sparse::left_out_ids;
-use crate::store::{Address, NewRun, StoredRun, WorkKey};
+use crate::store::{Address, NewRun, Presence, StoredRun, WorkKey};
 
 /// A run that begins with these events, and its state. `work` is what no other open run may be about.
 ///
@@ -100,6 +101,31 @@ impl Creation<'_> {
     fn nth_id(&self, attempt: usize) -> Result<RunId> {
         if attempt == 1 { Ok(self.id.clone()) } else { Ok(RunId::new(format!("{}-{attempt}", self.id))?) }
     }
+}
+
+/// A run that was there before, and its first event, if that can be read.
+pub(in crate::runs) type Known = (Box<dyn StoredRun>, Option<Event>);
+
+/// The run that has the id which the caller gave, in the place where a new one would be: an earlier request may have made it,
+/// also one whose answer was lost. `None` without one. Its first event says whether the request was the same.
+///
+/// # Errors
+/// When the run cannot be read, or git took its files from here: another one must not take its place.
+pub(in crate::runs) fn known_run(project: &OpenedProject, id: Option<&RunId>, is_local: bool) -> Result<Option<Known>> {
+    let Some(id) = id else { return Ok(None) };
+    let run = match project.runs().open(id) {
+        Err(error) if error.is_not_found() => return Ok(None),
+        opened => opened?,
+    };
+    if run.presence() == Presence::Away {
+        return Err(elsewhere(project, &*run));
+    }
+    let is_shared = project.runs().copies_with(id).is_some();
+    if project.runs().shared_at().is_some() && is_shared == is_local {
+        return Ok(None);
+    }
+    let first = run.first_event()?;
+    Ok(Some((run, first)))
 }
 
 /// The process that holds a run which `caller` begins; none without a session.

@@ -8,21 +8,24 @@ use crate::engine::RunState;
 use crate::host::GitFacts;
 use crate::machine::Machine;
 use crate::model::{
-    Event, EventKind, Issue, RunId, RunStarted, Seq, SessionId, StateName, Timestamp, WorkflowId, did_you_mean,
-    issue_file_part, slug,
+    Event, EventKind, Issue, RunDocument, RunId, RunStarted, Seq, SessionId, StateName, Timestamp, WorkflowId,
+    did_you_mean, issue_file_part, slug,
 };
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::new_project::MadeProject;
-use crate::runs::open::checkout::elsewhere;
 use crate::runs::open::name::IssueKeys;
 use crate::runs::open::same_work::{SameWork, refuse_no_work, refuse_second_run};
+use crate::runs::open::shared::ask_store;
+use crate::runs::open::view::for_reading;
 use crate::runs::user_state::git_state;
 use crate::runs::write::journal;
-use crate::runs::write::new_run::{Creation, default_limits, holder_of_new_run, new_run, refuse_same_but_for_case};
+use crate::runs::write::new_run::{
+    Creation, Known, default_limits, holder_of_new_run, known_run, new_run, refuse_same_but_for_case,
+};
 use crate::runs::write::required_here::{as_project_asks, unnamed_commands};
 use crate::runs::write::token::token_of_new_run;
-use crate::store::{Document, Presence, StoredRun};
+use crate::store::{Document, RefreshScope, StoreError, StoredRun};
 
 /// The run to create.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -48,7 +51,8 @@ pub struct StartRequest {
     pub phase: Option<StateName>,
     /// The session that starts the run and holds it.
     pub session: Option<SessionId>,
-    /// The whole run id.
+    /// The whole run id. Where machines share runs, a repeated request with the same id gives the same run: the answer to the
+    /// first one may have been lost.
     #[serde(rename = "run_id")]
     pub id: Option<RunId>,
     /// Even if one is open.
@@ -84,11 +88,13 @@ pub struct StartReport {
     /// The session that holds it.
     pub session: Option<SessionId>,
     /// The value for `FLOW_RUN_TOKEN` in the environment of sub-agents with sessions of their own; none if no session
-    /// holds the run.
+    /// holds the run, or if it was there already.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
     /// The epoch under which the session holds it.
     pub epoch: u64,
+    /// Whether it was begun now; `false` if an earlier request with the same id began it.
+    pub created: bool,
     /// The `.flow` that this start made; absent if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub made: Option<MadeProject>,
@@ -109,13 +115,10 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
         existing => existing.ok(),
     };
     let catalog = cx.catalog(existing.as_ref());
-    if let (Some(project), Some(id)) = (&existing, &request.id)
-        && let Ok(run) = project.runs().open(id)
-        // Git removed the files of this run here; another one must not take its place.
-        && run.presence() == Presence::Away
-    {
-        return Err(elsewhere(project, &*run));
-    }
+    let known = match &existing {
+        Some(project) => known_run(project, request.id.as_ref(), request.local)?,
+        None => None,
+    };
     let root = cx.root_of(existing.as_ref())?;
     let found = cx.find_workflow(&root, &catalog, &request.workflow)?;
     let machine = as_project_asks(existing.as_ref(), found.machine)?;
@@ -151,27 +154,90 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
         token: token.as_ref().map(|token| token.digest.clone()),
         machine: machine.to_value(),
     };
-    let (run, state) = create(&project, &started, request, now)?;
+    if let Some(known) = known_start(&project, known, &started, request)? {
+        return Ok(known);
+    }
+    let (run, state) = match create(&project, &started, request, now) {
+        // Another process began it at the same time, or an earlier request that was not confirmed.
+        Err(Error::Store(StoreError::Taken { at })) => {
+            ask_store(&project, RefreshScope::All);
+            let known = known_run(&project, request.id.as_ref(), request.local)?;
+            let known = known_start(&project, known, &started, request)?;
+            return known.ok_or(Error::Store(StoreError::Taken { at }));
+        }
+        created => created?,
+    };
     let document = state.into_document();
     // After the run, so that others need not wait for the journal.
     let mut warnings = catalog.warnings();
     warnings.extend(unnamed_commands(&project, &machine));
     warnings.extend(journal::note(&project, &document, now));
-    Ok(StartReport {
+    let report = report_of(&project, &*run, document, Some(&machine), phase);
+    Ok(StartReport { seq: Seq(1), token: token.map(|token| token.text), created: true, made, warnings, ..report })
+}
+
+/// What is said of a run, begun now or earlier, which is in `phase`, or is over.
+fn report_of(
+    project: &OpenedProject,
+    run: &dyn StoredRun,
+    document: RunDocument,
+    machine: Option<&Machine>,
+    phase: StateName,
+) -> StartReport {
+    let state = machine.and_then(|machine| machine.state(&phase));
+    StartReport {
         run_id: run.id().clone(),
         path: run.address(Document::Run).from(project.root()),
         workflow: document.workflow,
-        phase_number: machine.place_of(&phase).unwrap_or(1),
-        phases: machine.states().len(),
-        description: machine.state(&phase).and_then(|state| state.description.clone()),
+        phase_number: machine.and_then(|machine| machine.place_of(&phase)).unwrap_or(1),
+        phases: machine.map_or(1, |machine| machine.states().len()),
+        description: state.and_then(|state| state.description.clone()),
         phase,
-        seq: Seq(1),
-        session: started.session,
-        token: token.map(|token| token.text),
+        seq: document.state.last_seq.unwrap_or_default(),
+        session: document.state.session,
+        token: None,
         epoch: document.state.epoch,
-        made,
-        warnings,
-    })
+        created: false,
+        made: None,
+        warnings: Vec::new(),
+    }
+}
+
+/// The shared run that an earlier request with the same id began, as it is by now; `None` if `known` is none or began otherwise.
+fn known_start(
+    project: &OpenedProject,
+    known: Option<Known>,
+    started: &RunStarted,
+    asked: &StartRequest,
+) -> Result<Option<StartReport>> {
+    let Some((run, Some(Event { kind: EventKind::RunStarted(first), .. }))) = known else { return Ok(None) };
+    // In one checkout no answer is lost, and an id is used once.
+    if project.runs().copies_with(run.id()).is_none() || !is_same_start(&first, started, asked) {
+        return Ok(None);
+    }
+    let view = for_reading(project, &*run)?;
+    let document = view.history.state().document().clone();
+    let phase = document.state.current_phase.clone().or(first.phase).or_else(|| started.phase.clone());
+    let phase = phase.expect("BUG: a start without a phase");
+    Ok(Some(report_of(project, &*run, document, view.machine.as_ref(), phase)))
+}
+
+/// Whether a run began by the same request that would begin `started` now. What follows from the checkout and from the
+/// definition may be another thing by now.
+fn is_same_start(first: &RunStarted, started: &RunStarted, asked: &StartRequest) -> bool {
+    let mut keys = vec!["issue", "pr"];
+    for (key, is_asked) in
+        [("repo", asked.repo.is_some()), ("branch", asked.branch.is_some()), ("journal", asked.journal.is_some())]
+    {
+        if is_asked {
+            keys.push(key);
+        }
+    }
+    first.workflow == started.workflow
+        && first.goal == started.goal
+        && first.session == started.session
+        && (asked.phase.is_none() || first.phase == started.phase)
+        && keys.into_iter().all(|key| first.context.get(key) == started.context.get(key))
 }
 
 /// Creates the run, unless one that is open is about the same work.

@@ -176,6 +176,7 @@ fn every_tool_that_writes_a_run_changes_it_as_its_command_does() {
       "seq": 1,
       "session": null,
       "epoch": 0,
+      "created": true,
       "warnings": []
     }
     "#);
