@@ -84,6 +84,30 @@ pub fn rebase(base: &RunState, theirs: &RunDocument, newer: &[Event], ours: &Run
     RunState::from_document(merged)
 }
 
+/// Whether [`rebase`] drops a change of the person: a newer event changed the same field to another value, which counts.
+#[must_use]
+pub fn drops_edit(base: &RunState, theirs: &RunDocument, newer: &[Event], ours: &RunState) -> bool {
+    fn is_dropped<T: PartialEq>(base: &T, theirs: &T, ours: &T, merged: &T) -> bool {
+        theirs != base && theirs != ours && merged == ours
+    }
+    let merged = rebase(base, theirs, newer, ours);
+    let (base, ours, merged) = (base.document(), ours.document(), merged.document());
+    let (was, is, now, then) = (&base.state, &theirs.state, &ours.state, &merged.state);
+    is_dropped(&base.goal, &theirs.goal, &ours.goal, &merged.goal)
+        || is_dropped(&base.context, &theirs.context, &ours.context, &merged.context)
+        || is_dropped(&base.limits, &theirs.limits, &ours.limits, &merged.limits)
+        || is_dropped(&was.status, &is.status, &now.status, &then.status)
+        || is_dropped(&was.current_phase, &is.current_phase, &now.current_phase, &then.current_phase)
+        || is_dropped(&was.current_activity, &is.current_activity, &now.current_activity, &then.current_activity)
+        || is_dropped(
+            &was.completed_activities,
+            &is.completed_activities,
+            &now.completed_activities,
+            &then.completed_activities,
+        )
+        || is_dropped(&was.blocked_reason, &is.blocked_reason, &now.blocked_reason, &then.blocked_reason)
+}
+
 /// The state of the log, with a person's changes of `run.yaml` applied. Fields that flow owns keep the value of the
 /// log, whatever the file says.
 #[must_use]

@@ -43,7 +43,7 @@ pub use doubt::InDoubt;
 pub(crate) use doubt::in_doubt;
 pub(crate) use edit::with_edit;
 #[doc(hidden)]
-pub use edit::{EditFault, edited, rebase};
+pub use edit::{EditFault, drops_edit, edited, rebase};
 pub use emit::decide_emit;
 pub use fresh::{CheckoutFiles, EvidenceState, Freshness, evidence_state};
 pub(crate) use gate_rules::held_by;

@@ -11,7 +11,7 @@ use flowrun::host::{BareRepository, Clock, Env, Git, Ids};
 use flowrun::model::RunId;
 use flowrun::remote::GitCarrier;
 use flowrun::runs::{self, Context, InitRequest, Options};
-use flowrun::store::shared::{Carrier, Shared};
+use flowrun::store::shared::{Carrier, Shared, ShownText};
 use flowrun::store::{Project, RunStore, StoreError};
 use tempfile::TempDir;
 
@@ -213,9 +213,10 @@ fn show(
     text: Option<String>,
     end: &LogEnd,
     log: &dyn Fn() -> Result<LogScan, StoreError>,
-) -> Option<String> {
+) -> Option<ShownText> {
     let is_plain = text.as_ref().is_none_or(|text| text.starts_with("shows: "));
-    let plain = if is_plain { Some(format!("shows: {}\n", end.last)) } else { None };
+    let plain =
+        if is_plain { Some(ShownText { text: format!("shows: {}\n", end.last), drops_edit: false }) } else { None };
     runs::show_events(run, text, end, log).or(plain)
 }
 

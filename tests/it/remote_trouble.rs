@@ -95,3 +95,32 @@ fn a_start_whose_answer_was_lost_is_repeated_with_its_id() {
         laptop.flow(other).exits(1);
     }
 }
+
+#[test]
+fn an_edit_by_hand_that_another_machine_made_otherwise_is_kept_and_told() {
+    for reads_first in [false, true] {
+        let team = Team::sharing();
+        let Team { laptop, server, .. } = &team;
+        laptop.flow(["start", "build", "--id", "r1", "--goal", "a"]).ok();
+        server.flow(["list"]).ok();
+        for (machine, goal) in [(laptop, "one"), (server, "two")] {
+            let file = machine.path(".flow/shared/runs/r1/run.yaml");
+            let text = fs::read_to_string(&file).unwrap().replace("goal: a", &format!("goal: {goal}"));
+            fs::write(file, text.replace("state:", "# by a person\nstate:")).unwrap();
+        }
+        record(laptop, "r1", "one").ok();
+        let told = if reads_first { server.flow(["list"]).ok() } else { record(server, "r1", "two").ok() };
+        let sentence = "a run.yaml with a change that a newer event had made otherwise was put into ";
+        assert!(told.stderr.contains(sentence), "{told:?}");
+        let kept = server.path(".flow/shared/runs/r1/.quarantine");
+        let kept: Vec<_> = fs::read_dir(kept).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert!(kept.len() == 1 && fs::read_to_string(&kept[0]).unwrap().contains("goal: two\n"), "{kept:?}");
+        record(server, "r1", "three").ok();
+        laptop.flow(["list"]).ok();
+        for machine in [laptop, server] {
+            let shown = machine.flow(["show", "r1", "--json"]).ok().json();
+            assert_eq!(shown["metadata"]["goal"], "one");
+            machine.flow(["verify", "r1"]).ok();
+        }
+    }
+}

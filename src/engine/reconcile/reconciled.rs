@@ -2,7 +2,7 @@
 
 use crate::codec::{DocumentKind, LogEnd, LogScan, Place, RunText, Violation, digest, parse, validate};
 use crate::engine::reconcile::position::ShownPosition;
-use crate::engine::reconcile::text::{caught_up, conflict_marker, is_repair, rebuilt, superseded};
+use crate::engine::reconcile::text::{caught_up, conflict_marker, drops_change, is_repair, rebuilt, superseded};
 use crate::engine::reconcile::{Fault, Repair, joined};
 use crate::engine::{EditFault, History, RunState, edited, pinned, with_edit};
 use crate::model::{Event, LostRange, RunChanges, RunId, Seq, TextDigest};
@@ -92,7 +92,7 @@ pub fn reconcile_end(text: RunText, end: &LogEnd, noted: Seq) -> Result<Reconcil
     }
     let mut found = Reconciled::default();
     let state = applied(&text, end.newer.iter());
-    let base = found.roll_forward(text, shown, &state, !end.newer.is_empty());
+    let base = found.roll_forward(text, shown, &state, !end.newer.is_empty(), false);
     let is_own = end.newer.last().and_then(|event| is_written_with(event, &base));
     match found.repairs.pop() {
         // The digest does not match, so events in between are lost.
@@ -181,7 +181,7 @@ impl Reconciled {
         if is_own == Some(true) {
             let newer = log.events().filter(|event| Some(event.seq) > since);
             let (state, is_behind) = (applied(&text, newer.clone()), newer.count() > 0);
-            let base = self.roll_forward(text, since.unwrap_or_default(), &state, is_behind);
+            let base = self.roll_forward(text, since.unwrap_or_default(), &state, is_behind, false);
             if is_behind && is_written(&base, log.last_seq(), log) == Some(false) {
                 // Events in between are lost, so `run.yaml` lacks what they did.
                 return self.determine_unproved(base, Some(log.last_seq()), true, log);
@@ -222,7 +222,7 @@ impl Reconciled {
             _ => applied(&text, newer),
         };
         let Some(folded) = RunState::fold(log.events()) else {
-            let base = self.roll_forward(text, since.unwrap_or_default(), &state, is_behind);
+            let base = self.roll_forward(text, since.unwrap_or_default(), &state, is_behind, false);
             self.run = Some(Current { state, base });
             return;
         };
@@ -237,7 +237,8 @@ impl Reconciled {
                 return;
             }
         };
-        let base = self.roll_forward(text, since.unwrap_or_default(), &state, is_behind);
+        let drops_edit = is_edited && since.is_some_and(|since| drops_change(text.document(), since, log));
+        let base = self.roll_forward(text, since.unwrap_or_default(), &state, is_behind, drops_edit);
         // A writer may have died after it logged an edit and before it updated run.yaml: then the edit is adopted
         // already.
         let is_new = if is_behind { is_written(&base, log.last_seq(), log) == Some(false) } else { is_edited };
@@ -253,13 +254,20 @@ impl Reconciled {
     }
 
     /// If there are events after `since`, writes `state`, which includes them, into `text`.
-    fn roll_forward(&mut self, text: RunText, since: Seq, state: &RunState, is_behind: bool) -> RunText {
+    fn roll_forward(
+        &mut self,
+        text: RunText,
+        since: Seq,
+        state: &RunState,
+        is_behind: bool,
+        drops_edit: bool,
+    ) -> RunText {
         if !is_behind {
             return text;
         }
         match text.with_document(state.document()) {
             Ok(newer) => {
-                self.repairs.push(Repair::RollForward { since, old: text, text: newer.clone() });
+                self.repairs.push(Repair::RollForward { since, old: text, text: newer.clone(), drops_edit });
                 newer
             }
             Err(error) => {

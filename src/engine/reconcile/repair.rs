@@ -31,6 +31,8 @@ pub enum Repair {
         old: RunText,
         /// The text that shows the last event.
         text: RunText,
+        /// Whether a person's change in the old text gives way to a newer event. Then a copy of it is kept.
+        drops_edit: bool,
     },
     /// A person edited `run.yaml`: log the edit.
     AdoptEdit {

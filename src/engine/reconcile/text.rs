@@ -1,7 +1,7 @@
 //! The `run.yaml` that follows from a log, or from its events after some position.
 
 use crate::codec::{LogScan, RunText, RunTextError};
-use crate::engine::{RunState, rebase};
+use crate::engine::{RunState, drops_edit, rebase};
 use crate::model::{Event, EventKind, RunDocument, Seq};
 
 /// Rebuilds `run.yaml` from the log. It has the comments of adopted edits, because the log contains them. `None` if no
@@ -70,6 +70,16 @@ pub(crate) fn caught_up(document: &RunDocument, since: Seq, log: &LogScan) -> Ru
             }
             state
         }
+    }
+}
+
+/// Whether [`caught_up`] drops a change of the person, since a newer event changed the same.
+pub(crate) fn drops_change(document: &RunDocument, since: Seq, log: &LogScan) -> bool {
+    let newer: Vec<Event> = log.events().filter(|event| event.seq > since).cloned().collect();
+    let until = log.events().filter(|event| event.seq <= since);
+    match (RunState::fold(until), RunState::fold(log.events())) {
+        (Some(base), Some(ours)) if !newer.is_empty() => drops_edit(&base, document, &newer, &ours),
+        _ => false,
     }
 }
 

@@ -101,12 +101,15 @@ pub(crate) fn transact_as<T>(
         let left = request.wait.saturating_sub(started.elapsed());
         let request = &WriteRequest { wait: left, ..request.clone() };
         // The transaction is dropped before any sleep, and with it the lock for which others wait.
-        let done = match Transaction::begin(project, run, &caller, request) {
+        let done = match Transaction::begin(project, run, &caller, request, &mut told) {
             Ok(Some(mut tx)) => {
                 tx.warnings.extend(told.iter().cloned());
                 tx.proofs.clone_from(&proofs);
                 let done = tx.run_to_its_end(&mut act);
                 is_certain = tx.is_certain;
+                if let Some(chores) = tx.writer.chores() {
+                    told.extend(chores.take_notes());
+                }
                 done
             }
             Ok(None) => {
@@ -159,12 +162,13 @@ impl<'a> Transaction<'a> {
     }
 
     /// Locks `run`, finishes what a dead writer left, and adopts hand edits. `None` if other writers have to publish first what
-    /// they have appended, and there is time to wait for them.
+    /// they have appended, and there is time to wait for them. `told` gets what was moved to quarantine before a failure.
     fn begin(
         project: &'a OpenedProject,
         run: &'a dyn StoredRun,
         caller: &Caller,
         request: &WriteRequest,
+        told: &mut Vec<String>,
     ) -> Result<Option<Self>> {
         let now = request.writer.since;
         match run.presence() {
@@ -208,24 +212,36 @@ impl<'a> Transaction<'a> {
             pending: Vec::new(),
             next_text: None,
         };
-        if !others_publish(&mut *tx.writer, &found.repairs)? {
-            tx.repair_all(found.repairs)?;
-        } else if found.repairs.len() == 1 {
-            tx.behind = found.repairs.into_iter().find_map(|repair| Behind::of(repair, &*tx.writer));
-        } else if !request.wait.is_zero() {
-            return Ok(None);
-        } else {
-            tx.repair_all(found.repairs)?;
-        }
-        if !is_foreign
-            && tx.behind.is_none()
+        let ready = tx.make_ready(found.repairs, is_foreign, !request.wait.is_zero());
+        if ready.is_err()
             && let Some(chores) = tx.writer.chores()
         {
-            tx.warnings.extend(chores.restore_lost()?);
-            tx.warnings.extend(chores.take_notes());
+            // What another machine recorded may have taken the place of what a person wrote.
+            told.extend(chores.take_notes());
         }
-        tx.caller = tx.caller_beside_holder()?;
-        Ok(Some(tx))
+        Ok(ready?.then_some(tx))
+    }
+
+    /// Makes the repairs. Whether it did, or other writers have to publish first and it `may_wait` for them.
+    fn make_ready(&mut self, repairs: Vec<Repair>, is_foreign: bool, may_wait: bool) -> Result<bool> {
+        if !others_publish(&mut *self.writer, &repairs)? {
+            self.repair_all(repairs)?;
+        } else if repairs.len() == 1 {
+            self.behind = repairs.into_iter().find_map(|repair| Behind::of(repair, &*self.writer));
+        } else if may_wait {
+            return Ok(false);
+        } else {
+            self.repair_all(repairs)?;
+        }
+        if !is_foreign
+            && self.behind.is_none()
+            && let Some(chores) = self.writer.chores()
+        {
+            self.warnings.extend(chores.restore_lost()?);
+            self.warnings.extend(chores.take_notes());
+        }
+        self.caller = self.caller_beside_holder()?;
+        Ok(true)
     }
 
     /// The workflow that the run pins. It is read on first use, because most records stay in their phase and do not
@@ -369,7 +385,10 @@ impl<'a> Transaction<'a> {
                 self.writer.roll_forward(Some(old.text()), text.text(), &files, now, &mut |_| None)?;
                 Ok(self.writer.read_end(Seq(u64::MAX))?)
             }
-            Repair::RollForward { since, old, text } => {
+            Repair::RollForward { since, old, text, drops_edit } => {
+                if drops_edit && let Some(chores) = self.writer.chores() {
+                    chores.keep_text(now)?;
+                }
                 let newer = self.writer.end().newer.clone();
                 let files = ActivityFile::of_all(&newer);
                 // An editor may save the file while it is rolled forward.

@@ -8,8 +8,8 @@ use crate::model::{Event, EventKind, Explain as _, Seq, TextDigest, Timestamp, l
 use crate::store::batch::{ActivityFile, last_number};
 use crate::store::chores::LocalChores;
 use crate::store::error::StoreError;
-use crate::store::local::layout::{ACTIVITY_TMP, LOG_TMP, RUN_FILE, RUN_MERGE_TMP, RUN_TMP, is_run_tmp_of_one};
-use crate::store::local::mend::{keep_copy, set_aside};
+use crate::store::local::layout::{ACTIVITY_TMP, LOG_TMP, RUN_MERGE_TMP, RUN_TMP, is_run_tmp_of_one};
+use crate::store::local::mend::set_aside;
 use crate::store::local::run_dir::{LockedRun, RunDir};
 
 impl LocalChores for LockedRun<'_> {
@@ -68,8 +68,7 @@ impl LocalChores for LockedRun<'_> {
     }
 
     fn keep_text(&mut self, now: Timestamp) -> Result<(), StoreError> {
-        keep_copy(&self.run.dir, RUN_FILE, now)?;
-        Ok(())
+        self.keep_run_text(now)
     }
 
     fn set_aside(&mut self, name: &str, now: Timestamp) -> Result<(), StoreError> {

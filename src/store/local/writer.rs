@@ -33,6 +33,11 @@ impl LockedRun<'_> {
         self.log.tell(told);
     }
 
+    /// Messages about what was moved to quarantine since the last call.
+    pub(in crate::store) fn take_told(&self) -> Vec<String> {
+        self.log.take_notes()
+    }
+
     /// Appends sealed lines that are durable elsewhere.
     pub(in crate::store) fn append_unflushed(&mut self, lines: &str) -> Result<(), StoreError> {
         self.log.check_place()?;

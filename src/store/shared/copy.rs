@@ -21,7 +21,16 @@ pub type ShowEvents = fn(
     text: Option<String>,
     end: &LogEnd,
     log: &dyn Fn() -> Result<LogScan, StoreError>,
-) -> Option<String>;
+) -> Option<ShownText>;
+
+/// The next `run.yaml` of a copy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownText {
+    /// All of it.
+    pub text: String,
+    /// Whether a person's change in the one before gives way to an event. Then a copy of that one is kept.
+    pub drops_edit: bool,
+}
 
 /// The copies, and where they come from.
 #[derive(Debug)]
@@ -53,7 +62,7 @@ impl Copies {
             && self.extend(&mut locked, mark, deadline, request.writer.since)? == Compared::Same
         {
             self.project.note_copy(id, &request.boot);
-            return Ok(Vec::new());
+            return Ok(locked.take_told());
         }
         let lines = self.lines(id, Seq(1), mark, deadline)?;
         let aside = locked.set_copy_aside(request.writer.since)?;
@@ -164,8 +173,11 @@ impl Copies {
         }
         run.read_end(shown.unwrap_or_default())?;
         let end = run.end().clone();
-        if let Some(new) = (self.show)(run.id(), old.clone(), &end, &|| run.log()) {
-            run.show_unflushed(old.as_deref(), &new, &ActivityFile::of_all(&end.newer), now)?;
+        if let Some(ShownText { text, drops_edit }) = (self.show)(run.id(), old.clone(), &end, &|| run.log()) {
+            if drops_edit {
+                run.keep_run_text(now)?;
+            }
+            run.show_unflushed(old.as_deref(), &text, &ActivityFile::of_all(&end.newer), now)?;
         }
         run.read_end(Seq(u64::MAX))
     }

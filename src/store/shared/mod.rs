@@ -29,7 +29,7 @@ mod writer;
 pub use carrier::{Carrier, NotReached, Put, PutAnswer, Tip, window_of};
 #[cfg(feature = "network")]
 pub(crate) use carrier::{behind, faults_in};
-pub use copy::ShowEvents;
+pub use copy::{ShowEvents, ShownText};
 pub use probe::{BrokenPromise, probe};
 pub(crate) use settle::left_until;
 pub use store::Shared;
