@@ -91,6 +91,19 @@ impl GitCarrier {
         }
     }
 
+    /// Asks, and once more if the repository here was the reason of a failure and could be mended.
+    fn ask<T>(&self, left: Duration, ask: impl Fn(Instant) -> Result<T, NotReached>) -> Result<T, NotReached> {
+        let deadline = Instant::now() + left;
+        match ask(deadline) {
+            Err(NotReached(why)) if self.repository.mend(&why) == Ok(true) => {
+                // It may have nothing by now.
+                self.fetch(deadline)?;
+                ask(deadline)
+            }
+            answer => answer,
+        }
+    }
+
     /// The last commit of a run, as it was brought last.
     fn last_commit(&self, run: &RunId) -> Result<Option<LastCommit>, String> {
         let key = key_of(run);
@@ -192,30 +205,9 @@ impl GitCarrier {
         Some(lines_from(first, later))
     }
 
-    fn message(&self, lines: &str) -> String {
-        if self.place.starts_with("refs/heads/") { format!("{lines}\n{SKIP_CI}\n") } else { lines.to_owned() }
-    }
-}
-
-/// Who is marked as being about something. `own` is the commit of this run's marker.
-#[derive(Debug)]
-enum Marker {
-    None { own: String },
-    Own { own: String },
-    Other { run: RunId },
-}
-
-impl Carrier for GitCarrier {
-    fn address(&self) -> Address {
-        Address::new(&*self.called)
-    }
-
-    fn patience(&self) -> Duration {
-        PATIENCE
-    }
-
-    fn tips(&self, scope: RefreshScope, left: Duration) -> Result<Vec<Tip>, NotReached> {
-        self.fetch(Instant::now() + left)?;
+    /// The runs of a scope, as the remote has them.
+    fn try_tips(&self, scope: RefreshScope, deadline: Instant) -> Result<Vec<Tip>, NotReached> {
+        self.fetch(deadline)?;
         let [open, over] = [OPEN, OVER].map(|state| format!("{PLACE}{state}"));
         // Another process may do so at the same time, or the next call does.
         let _ = self.repository.pack_refs(&over);
@@ -223,36 +215,26 @@ impl Carrier for GitCarrier {
         let found = self.repository.refs(&places).map_err(NotReached)?;
         let mut tips = Vec::new();
         for (name, mark) in found {
+            let key = name.strip_prefix(&over).or_else(|| name.strip_prefix(&open));
             // Other names were not made by flow.
-            if let Some(run) = name.rsplit('/').next().and_then(run_of) {
-                tips.push(Tip { run, mark, is_over: name.starts_with(&over) });
-            }
+            let Some(run) = key.and_then(run_of).filter(|run| Some(&*key_of(run)) == key) else { continue };
+            tips.push(Tip { run, mark, is_over: name.starts_with(&over) });
         }
         Ok(tips)
     }
 
-    fn expect(&self, wanted: &[(Tip, Seq)], _: Duration) {
-        self.expected.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        // One or two are asked for as fast.
-        if wanted.len() <= FEW_RUNS {
-            return;
-        }
-        for part in wanted.chunks(RUNS_AT_ONCE) {
-            let tips: Vec<_> = part.iter().map(|(tip, _)| &*tip.mark).collect();
-            let Ok(found) = self.repository.histories(&tips) else { continue };
-            let mut expected = self.expected.lock().unwrap_or_else(PoisonError::into_inner);
-            expected.extend(found.into_iter().map(|one| (one.id.clone(), one)));
-        }
-    }
-
-    fn lines(&self, run: &RunId, first: Seq, mark: Option<&str>, left: Duration) -> Result<Option<String>, NotReached> {
-        if let Some(lines) = mark.and_then(|mark| self.expected_lines(mark, first)) {
-            return Ok(Some(lines));
-        }
+    /// The lines of a run from `first` on.
+    fn try_lines(
+        &self,
+        run: &RunId,
+        first: Seq,
+        mark: Option<&str>,
+        deadline: Instant,
+    ) -> Result<Option<String>, NotReached> {
         let commit = if let Some(mark) = mark {
             mark.to_owned()
         } else {
-            self.fetch(Instant::now() + left)?;
+            self.fetch(deadline)?;
             match self.last_commit(run).map_err(NotReached)? {
                 Some(last) => last.id,
                 None => return Ok(None),
@@ -280,14 +262,63 @@ impl Carrier for GitCarrier {
         Ok(Some(lines_from(first, later)))
     }
 
-    fn marked(&self, keys: &[WorkKey], left: Duration) -> Result<Vec<Option<RunId>>, NotReached> {
-        self.fetch(Instant::now() + left)?;
-        let mut runs = Vec::new();
-        for key in keys {
-            let named = self.run_marked(key).map_err(NotReached)?;
-            runs.push(named.and_then(|(_, named)| RunId::new(named).ok()));
+    fn message(&self, lines: &str) -> String {
+        if self.place.starts_with("refs/heads/") { format!("{lines}\n{SKIP_CI}\n") } else { lines.to_owned() }
+    }
+}
+
+/// Who is marked as being about something. `own` is the commit of this run's marker.
+#[derive(Debug)]
+enum Marker {
+    None { own: String },
+    Own { own: String },
+    Other { run: RunId },
+}
+
+impl Carrier for GitCarrier {
+    fn address(&self) -> Address {
+        Address::new(&*self.called)
+    }
+
+    fn patience(&self) -> Duration {
+        PATIENCE
+    }
+
+    fn tips(&self, scope: RefreshScope, left: Duration) -> Result<Vec<Tip>, NotReached> {
+        self.ask(left, |deadline| self.try_tips(scope, deadline))
+    }
+
+    fn expect(&self, wanted: &[(Tip, Seq)], _: Duration) {
+        self.expected.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        // One or two are asked for as fast.
+        if wanted.len() <= FEW_RUNS {
+            return;
         }
-        Ok(runs)
+        for part in wanted.chunks(RUNS_AT_ONCE) {
+            let tips: Vec<_> = part.iter().map(|(tip, _)| &*tip.mark).collect();
+            let Ok(found) = self.repository.histories(&tips) else { continue };
+            let mut expected = self.expected.lock().unwrap_or_else(PoisonError::into_inner);
+            expected.extend(found.into_iter().map(|one| (one.id.clone(), one)));
+        }
+    }
+
+    fn lines(&self, run: &RunId, first: Seq, mark: Option<&str>, left: Duration) -> Result<Option<String>, NotReached> {
+        if let Some(lines) = mark.and_then(|mark| self.expected_lines(mark, first)) {
+            return Ok(Some(lines));
+        }
+        self.ask(left, |deadline| self.try_lines(run, first, mark, deadline))
+    }
+
+    fn marked(&self, keys: &[WorkKey], left: Duration) -> Result<Vec<Option<RunId>>, NotReached> {
+        self.ask(left, |deadline| {
+            self.fetch(deadline)?;
+            let mut runs = Vec::new();
+            for key in keys {
+                let named = self.run_marked(key).map_err(NotReached)?;
+                runs.push(named.and_then(|(_, named)| RunId::new(named).ok()));
+            }
+            Ok(runs)
+        })
     }
 
     fn evidence_limit(&self) -> usize {
@@ -295,19 +326,33 @@ impl Carrier for GitCarrier {
     }
 
     fn evidence(&self, run: &RunId, kept: &KeptEvidence, left: Duration) -> Result<Option<Vec<u8>>, NotReached> {
-        self.fetch(Instant::now() + left)?;
-        let Some(last) = self.last_commit(run).map_err(NotReached)? else { return Ok(None) };
-        self.repository.file(&last.id, &kept.sha256).map_err(NotReached)
+        self.ask(left, |deadline| {
+            self.fetch(deadline)?;
+            let Some(last) = self.last_commit(run).map_err(NotReached)? else { return Ok(None) };
+            self.repository.file(&last.id, &kept.sha256).map_err(NotReached)
+        })
     }
 
     fn put(&self, put: &Put<'_>, left: Duration) -> PutAnswer {
-        self.try_to_put(put, Instant::now() + left).unwrap_or_else(PutAnswer::NotReached)
+        let deadline = Instant::now() + left;
+        let answer = self.try_to_put(put, deadline).unwrap_or_else(PutAnswer::NotReached);
+        match &answer {
+            // Nothing was sent, and what is damaged here is no reason of a refusal.
+            PutAnswer::NotReached(why) if self.repository.mend(why) == Ok(true) => {
+                self.try_to_put(put, deadline).unwrap_or_else(PutAnswer::NotReached)
+            }
+            _ => answer,
+        }
     }
 
     fn remove(&self, run: &RunId, left: Duration) -> Result<(), NotReached> {
         self.fetch(Instant::now() + left)?;
         let Some(last) = self.last_commit(run).map_err(NotReached)? else { return Ok(()) };
-        let gone = [RefChange { name: last.name, from: Some(last.id), to: None }];
+        let mut gone = vec![RefChange { name: last.name, from: Some(last.id), to: None }];
+        let key = WorkKey(run.to_string());
+        if let Some((mark, _)) = self.run_marked(&key).map_err(NotReached)? {
+            gone.push(RefChange { name: work_ref(&key), from: Some(mark), to: None });
+        }
         match self.repository.push(&below(&self.place, &gone), left) {
             Pushed::Done => self.repository.set_refs(&below(PLACE, &gone)).map_err(NotReached),
             Pushed::Stale => Err(NotReached("another process changes the run".to_owned())),

@@ -207,7 +207,10 @@ impl Carrier for MemoryCarrier {
     }
 
     fn remove(&self, run: &RunId, _: Duration) -> Result<(), NotReached> {
-        self.kept().runs.remove(run);
+        let mut kept = self.kept();
+        kept.runs.remove(run);
+        kept.over.remove(run);
+        kept.work.retain(|_, about| about != run);
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::remote::{Team, accept, found, ids, log, record};
+use crate::remote::{Team, found, ids, log, name_store, record};
 use crate::support::{Sandbox, answered, run, spawned};
 
 /// The command with a git for it that runs these lines of shell first, with the arguments of git as `$*`.
@@ -123,4 +123,108 @@ fn an_edit_by_hand_that_another_machine_made_otherwise_is_kept_and_told() {
             machine.flow(["verify", "r1"]).ok();
         }
     }
+}
+
+#[test]
+fn a_repository_of_another_format_is_used_whatever_the_user_prefers() {
+    for (format, preferred) in [("sha256", "sha1"), ("sha1", "sha256")] {
+        let team = Team::new();
+        let Team { laptop, server, hub } = &team;
+        fs::remove_dir_all(team.hub()).unwrap();
+        laptop.git(&["init", "-q", "--bare", "--object-format", format, team.hub().to_str().unwrap()]);
+        let settings = laptop.path("../gitconfig");
+        // Push options are the user's own affair as well.
+        let text = format!("[init]\n\tdefaultObjectFormat = {preferred}\n[push]\n\tpushOption = ci.skip\n");
+        fs::write(&settings, text).unwrap();
+        for machine in [laptop, server] {
+            name_store(machine, "git:origin");
+            for args in [&["remote", "use", "git:origin"][..], &["start", "build", "--issue", "7"], &["list"]] {
+                let mut command = machine.flow_command();
+                command.args(args).args(["--lock-timeout", "60"]).env("GIT_CONFIG_GLOBAL", &settings);
+                run(command, "").exits(i32::from(args[0] == "start" && machine.root() == server.root()));
+            }
+        }
+        let refs = run(laptop.command_in_hub(hub, &["for-each-ref", "--format=%(objectname)"]), "").ok().stdout;
+        assert!(
+            refs.lines().all(|id| id.len() == if format == "sha1" { 40 } else { 64 }) && !refs.is_empty(),
+            "{refs}"
+        );
+    }
+}
+
+/// What `git gc`, a power cut or a full disk may leave of the repository beside the copies.
+#[test]
+fn a_repository_beside_the_copies_that_is_damaged_is_made_again() {
+    let team = Team::sharing();
+    let Team { laptop, server, .. } = &team;
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    let bare = laptop.path(".flow/shared/.cache/remote.git");
+    let damages = [
+        "rm -rf objects",
+        "rm -rf refs",
+        "echo garbage > HEAD",
+        "echo garbage > packed-refs",
+        "find objects -type f -exec rm -f {} +",
+        "echo 1111111111111111111111111111111111111111 > refs/flow/open/r1",
+        "touch -d '2 minutes ago' refs/flow/open/r1.lock",
+    ];
+    for (nth, damage) in damages.into_iter().enumerate() {
+        record(server, "r1", &format!("one-{nth}")).ok();
+        let mut shell = laptop.command("sh");
+        shell.args(["-c", &format!("mkdir -p refs/flow/open; {damage}")]).current_dir(&bare);
+        run(shell, "").ok();
+        if nth % 2 == 0 {
+            let told = laptop.flow(["list"]).ok();
+            assert_eq!(told.stderr, "", "{damage}");
+        }
+        let told = record(laptop, "r1", &format!("two-{nth}")).ok();
+        assert!(!told.stderr.contains("warning"), "{damage}: {told:?}");
+    }
+    let shown = server.flow(["show", "r1", "--json"]).ok().json();
+    assert_eq!(shown["state"]["completed_activities"].as_array().unwrap().len(), 2 * damages.len());
+}
+
+#[test]
+fn a_repository_that_refuses_some_references_is_not_used() {
+    for (refused, why) in
+        [("work", "it does not note what a run is about"), ("over", "it does not take the end of a run")]
+    {
+        let team = Team::new();
+        let Team { laptop, hub, .. } = &team;
+        let hide = ["config", "receive.hideRefs", &format!("refs/flow/{refused}")];
+        run(laptop.command_in_hub(hub, &hide), "").ok();
+        let error = laptop.flow(["remote", "use", "git:origin", "--json"]).exits(1).error();
+        assert_eq!(error["code"], "store_broken");
+        let message = format!(
+            "git:origin cannot keep shared runs: {why}: the repository refused the push: [remote rejected] (deny updating a hidden ref)"
+        );
+        assert_eq!(error["message"], message);
+        assert_eq!(run(laptop.command_in_hub(hub, &["for-each-ref"]), "").ok().stdout, "");
+    }
+}
+
+#[test]
+fn references_that_flow_did_not_make_disturb_nothing_and_a_trial_removes_what_a_dead_one_left() {
+    let team = Team::sharing();
+    let Team { laptop, server, hub } = &team;
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    let git = |args: &[&str]| run(laptop.command_in_hub(hub, args), "").ok().stdout;
+    let trial = "refs/flow/open/flow-probe-0123456789abcdef";
+    for name in ["refs/flow/open/a/b", "refs/flow/other", trial] {
+        git(&["update-ref", name, "refs/flow/open/r1"]);
+    }
+    git(&["update-ref", "refs/flow/open/tree", "refs/flow/open/r1^{tree}"]);
+    let as_ada = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com"];
+    let other = git(&[&as_ada[..], &["commit-tree", "-m", "no run", "refs/flow/open/r1^{tree}"]].concat());
+    git(&["update-ref", "refs/flow/open/no-run", other.trim()]);
+    let told = server.flow(["list"]).ok();
+    let sentence = "warning: run no-run in git:origin has a line after event 0 that is not an event\n";
+    assert_eq!((told.stderr.as_str(), ids(server)), (sentence, vec!["r1".to_owned()]));
+    record(server, "r1", "one").ok();
+    laptop.flow(["remote", "probe"]).ok();
+    // Its clock is that of the tests, by which it is not an hour old.
+    assert!(git(&["for-each-ref"]).contains(trial));
+    laptop.put_clock(laptop.now() + 4000);
+    laptop.flow(["remote", "probe"]).ok();
+    assert!(!git(&["for-each-ref"]).contains("flow-probe"));
 }

@@ -110,7 +110,10 @@ impl Asked {
                 Ok(GitAnswer { status, out, complaint })
             }
             Ok(None) => {
-                let late = format!("git took longer than {} s", self.limit.as_secs_f32());
+                let late = match self.limit.as_millis() {
+                    0 => "no time was left for git".to_owned(),
+                    _ => format!("git took longer than {} s", (self.limit.as_secs_f32() * 100.0).round() / 100.0),
+                };
                 // Often the reason: a host that does not answer, a question that no one answers.
                 Err(Silence::NoAnswer(match complaint_in(&self.complaint.bytes) {
                     Some(said) => format!("{late}; it said: {said}"),

@@ -23,8 +23,18 @@ use crate::model::sha256_hex;
 const OTHER: &str = "flow";
 /// What the name of a directory begins with that is being made.
 const NEW: &str = ".new-git-";
-/// The tree without files, which git knows in every repository.
-const NO_FILES: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+/// The tree without files, which git knows in every repository of a format.
+const NO_FILES: [(&str, &str); 2] = [
+    (SHA1, "4b825dc642cb6eb9a060e54bf8d69288fbee4904"),
+    (SHA256, "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"),
+];
+/// How git names objects. Both repositories have to do so in the same way.
+const SHA1: &str = "sha1";
+const SHA256: &str = "sha256";
+/// What git says of two repositories that do not.
+const OTHER_FORMAT: [&str; 2] = ["mismatched algorithms", "does not support this repository's hash algorithm"];
+/// How old a lock is that a process of git left which was killed: none of them works so long.
+const OLD_LOCK: Duration = Duration::from_secs(60);
 /// The lines of the configuration of a new repository: sections, and keys without their values.
 const OF_A_NEW_ONE: [&str; 10] = [
     "",
@@ -43,13 +53,15 @@ const LEADING_ELSEWHERE: [&str; 4] = ["commondir", "config.worktree", "remotes",
 /// From how many references with a file each on they are put into one file.
 const LOOSE_REFS: usize = 256;
 /// What git is told for all its commands.
-const SETTINGS: [(&str, &str); 6] = [
+const SETTINGS: [(&str, &str); 7] = [
     ("core.hooksPath", "/dev/null"),
     ("gc.autoDetach", "false"),
     ("i18n.commitEncoding", "UTF-8"),
     ("i18n.logOutputEncoding", "UTF-8"),
     ("fetch.recurseSubmodules", "false"),
     ("push.recurseSubmodules", "no"),
+    // None of those that the user configured for pushes of their own: many servers take none.
+    ("push.pushOption", ""),
 ];
 
 /// A bare repository, and the one elsewhere.
@@ -117,21 +129,69 @@ impl BareRepository {
         if is_there && has_no_settings(&self.dir) {
             return Ok(());
         }
+        self.make(SHA1)
+    }
+
+    /// Makes the directory with objects that are named in this way, in place of the one that is there.
+    fn make(&self, format: &str) -> Result<(), String> {
         // Others may make it at the same time, so it appears whole.
         let parent = self.dir.parent().unwrap_or(Path::new("/"));
         let new = tempfile::Builder::new().prefix(NEW).tempdir_in(parent);
         let new = new.map_err(|error| format!("cannot make a directory in {}: {error}", parent.display()))?;
         let mut command = Command::new(&self.git.program);
         command.args(["init", "--quiet", "--bare", "--template=", "--"]).arg(new.path());
+        // Whatever the user prefers for repositories of their own.
+        command.env("GIT_DEFAULT_HASH", format).env("GIT_DEFAULT_REF_FORMAT", "files");
         self.run(command, None, LIMIT)?;
         // Removed with all that is in it.
-        let _old = if is_there { Some(self.set_aside(parent)?) } else { None };
+        let _old = if self.dir.symlink_metadata().is_ok() { Some(self.set_aside(parent)?) } else { None };
         match fs::rename(new.path(), &self.dir) {
             Err(error) if !self.dir.join("HEAD").exists() => {
                 Err(format!("cannot make {}: {error}", self.dir.display()))
             }
             _ => Ok(()),
         }
+    }
+
+    /// Mends what may be the reason of a failure here: the other repository names objects in another way, a process of git that
+    /// was killed has left a lock, or the directory is damaged. Whether it mended something.
+    ///
+    /// # Errors
+    /// Why it could not be mended.
+    pub fn mend(&self, why: &str) -> Result<bool, String> {
+        if OTHER_FORMAT.iter().any(|words| why.contains(words)) {
+            self.make(if self.format() == SHA1 { SHA256 } else { SHA1 })?;
+            return Ok(true);
+        }
+        if let Some(lock) = self.lock_in(why) {
+            let age = fs::metadata(&lock).and_then(|lock| lock.modified()).ok().and_then(|since| since.elapsed().ok());
+            return Ok(age.is_some_and(|age| age > OLD_LOCK) && fs::remove_file(&lock).is_ok());
+        }
+        if is_of_the_other(why) || self.is_whole() {
+            return Ok(false);
+        }
+        self.make(self.format())?;
+        Ok(true)
+    }
+
+    /// The lock of this repository that git complains about.
+    fn lock_in(&self, why: &str) -> Option<PathBuf> {
+        let (_, rest) = why.split_once("Unable to create '")?;
+        let lock = PathBuf::from(rest.split_once('\'')?.0);
+        (lock.starts_with(&self.dir) && lock.extension().is_some_and(|ending| ending == "lock")).then_some(lock)
+    }
+
+    /// Whether git can read all that the references here name.
+    fn is_whole(&self) -> bool {
+        let mut command = self.command();
+        command.args(["rev-list", "--objects", "--quiet", "--all"]);
+        self.run(command, None, LIMIT * 6).is_ok()
+    }
+
+    /// How objects are named here.
+    fn format(&self) -> &'static str {
+        let config = fs::read_to_string(self.dir.join("config")).unwrap_or_default();
+        if config.to_ascii_lowercase().contains(SHA256) { SHA256 } else { SHA1 }
     }
 
     /// Moves the directory into one that is removed.
@@ -167,17 +227,21 @@ impl BareRepository {
         self.run(command, None, LIMIT).map(drop)
     }
 
-    /// The references that match a pattern, each with its commit.
+    /// The references that match a pattern and name a commit, each with it. Other ones were not made by flow.
     ///
     /// # Errors
     /// Why git did not list them.
     pub fn refs(&self, patterns: &[&str]) -> Result<Vec<(String, String)>, String> {
         let mut command = self.command();
-        command.args(["for-each-ref", "--format=%(refname) %(objectname)"]).args(patterns);
+        command.args(["for-each-ref", "--format=%(objecttype) %(refname) %(objectname)"]).args(patterns);
         let out = self.run(command, None, LIMIT)?;
-        let out = String::from_utf8_lossy(&out);
-        let pairs = out.lines().filter_map(|line| line.split_once(' '));
-        Ok(pairs.map(|(name, commit)| (name.to_owned(), commit.to_owned())).collect())
+        let mut found = Vec::new();
+        for line in String::from_utf8_lossy(&out).lines() {
+            if let Some((name, commit)) = line.strip_prefix("commit ").and_then(|line| line.split_once(' ')) {
+                found.push((name.to_owned(), commit.to_owned()));
+            }
+        }
+        Ok(found)
     }
 
     /// The messages of `commit` and the ones before it, the latest first: `count` of them after `skip`. Fewer if they would
@@ -262,7 +326,9 @@ impl BareRepository {
     /// The tree of these files.
     fn tree(&self, files: &[Vec<u8>]) -> Result<String, String> {
         if files.is_empty() {
-            return Ok(NO_FILES.to_owned());
+            let format = self.format();
+            let tree = NO_FILES.iter().find(|(of, _)| *of == format).map_or(NO_FILES[0].1, |(_, tree)| *tree);
+            return Ok(tree.to_owned());
         }
         let mut entries = BTreeMap::new();
         for file in files {
@@ -318,12 +384,13 @@ impl BareRepository {
         let out = String::from_utf8_lossy(&answer.out);
         // One line for each reference: flag, names, and in brackets what became of it.
         let refused: Vec<_> = out.lines().filter(|line| line.starts_with('!')).collect();
-        // What a rule of the repository declined, it will decline the next time.
-        if refused.iter().any(|line| is_stale(line)) && !refused.iter().any(|line| line.contains("declined")) {
+        // What a rule of the repository declined, it will decline the next time. Of the others in the push git says that as well.
+        let declined = refused.iter().find(|line| !is_stale(line) && !line.contains("atomic"));
+        if declined.is_none() && refused.iter().any(|line| is_stale(line)) {
             return Pushed::Stale;
         }
         let why = self.complaint(&answer);
-        if let Some(line) = refused.first() {
+        if let Some(line) = declined.or(refused.first()) {
             let said = line.rsplit('\t').next().unwrap_or(line);
             return Pushed::Refused(format!("the repository refused the push: {said}"));
         }
@@ -467,8 +534,30 @@ fn is_stale(line: &str) -> bool {
     .any(|word| line.contains(word))
 }
 
+/// Whether a failure certainly is about the other repository, or about the way there.
+fn is_of_the_other(why: &str) -> bool {
+    let words = [
+        "git took longer",
+        "no time was left",
+        "unable to access",
+        "Could not resolve",
+        "Could not read from remote repository",
+        "Authentication failed",
+        "could not read Username",
+        "could not read Password",
+        "does not appear to be a git repository",
+        "Connection",
+        "refused the push",
+    ];
+    words.iter().any(|word| why.contains(word))
+}
+
 /// Whether a push failed before anything was sent.
 fn is_before_sending(complaint: &str) -> bool {
+    // git itself refuses to send, and hangs up.
+    if complaint.contains("the receiving end does not support") {
+        return true;
+    }
     let is_before = [
         "unable to access",
         "Could not resolve",
@@ -477,7 +566,6 @@ fn is_before_sending(complaint: &str) -> bool {
         "could not read Password",
         "does not appear to be a git repository",
         "Repository not found",
-        "does not support --atomic",
         "Permission denied",
         "not allowed",
     ];

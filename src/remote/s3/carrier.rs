@@ -18,7 +18,7 @@ use crate::remote::s3::credentials::CredentialChain;
 use crate::remote::s3::log::BucketLog;
 use crate::remote::s3::objects::{Lines, body_of};
 use crate::remote::s3::requests::{Condition, Requests, Upload, Uploaded};
-use crate::remote::s3::work::{Markers, TakenBy, run_marked};
+use crate::remote::s3::work::{Markers, TakenBy, mark_of, run_marked};
 use crate::store::shared::{Carrier, NotReached, Put, PutAnswer, Tip, behind, left_until};
 use crate::store::{Address, RefreshScope, WorkKey};
 
@@ -319,6 +319,7 @@ impl S3Carrier {
     }
 
     fn try_to_remove(&self, run: &RunId, deadline: Instant) -> Result<(), String> {
+        self.requests.delete(&mark_of(&WorkKey(run.to_string())), deadline)?;
         for state in [OPEN, OVER] {
             self.requests.delete(&format!("{state}{}", key_of(run)), deadline)?;
         }

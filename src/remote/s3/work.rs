@@ -75,7 +75,7 @@ impl Markers<'_> {
             return Ok(TakenBy::Own);
         }
         loop {
-            let Some(found) = self.requests.get(&name_of(key), self.deadline)? else {
+            let Some(found) = self.requests.get(&mark_of(key), self.deadline)? else {
                 if self.write(key, Some(self.run), Condition::New)? {
                     return Ok(TakenBy::Own);
                 }
@@ -108,7 +108,7 @@ impl Markers<'_> {
 
     /// Says that this run is no longer about `key`, if it was. Otherwise the marker stays until the run is over.
     pub(super) fn free(&self, key: &WorkKey) {
-        let Ok(Some(found)) = self.requests.get(&name_of(key), self.deadline) else { return };
+        let Ok(Some(found)) = self.requests.get(&mark_of(key), self.deadline) else { return };
         let marker = serde_json::from_slice::<Marker>(&found.body).ok();
         if marker.is_some_and(|marker| marker.run.as_ref() == Some(self.run)) {
             let _ = self.write(key, None, Condition::Tag(&found.tag));
@@ -119,7 +119,7 @@ impl Markers<'_> {
     fn write(&self, key: &WorkKey, run: Option<&RunId>, condition: Condition<'_>) -> Result<bool, String> {
         let marker = Marker { about: key.0.clone(), run: run.cloned(), seq: self.before.next(), nonce: nonce() };
         let body = serde_json::to_string(&marker).expect("BUG: a marker cannot be written as JSON") + "\n";
-        self.put(&name_of(key), body.as_bytes(), condition)
+        self.put(&mark_of(key), body.as_bytes(), condition)
     }
 
     fn put(&self, name: &str, body: &[u8], condition: Condition<'_>) -> Result<bool, String> {
@@ -157,13 +157,13 @@ impl Markers<'_> {
 
 /// The run that is marked as being about `key`.
 pub(super) fn run_marked(requests: &Requests, key: &WorkKey, deadline: Instant) -> Result<Option<RunId>, String> {
-    let found = requests.get(&name_of(key), deadline)?;
+    let found = requests.get(&mark_of(key), deadline)?;
     let marker = found.and_then(|object| serde_json::from_slice::<Marker>(&object.body).ok());
     Ok(marker.and_then(|marker| marker.run))
 }
 
 /// The name of the marker for what a run is about.
-fn name_of(key: &WorkKey) -> String {
+pub(super) fn mark_of(key: &WorkKey) -> String {
     format!("work/{}", work_digest(key))
 }
 

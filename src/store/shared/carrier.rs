@@ -98,7 +98,7 @@ pub trait Carrier: fmt::Debug + Send + Sync {
         Ok(())
     }
 
-    /// Removes a run that was made to try the carrier. Takes at most `left`.
+    /// Removes a run that was made to try the carrier, and the mark for what has its id as a name. Takes at most `left`.
     ///
     /// # Errors
     /// [`NotReached`].

@@ -55,6 +55,8 @@ impl Copies {
         let deadline = Instant::now() + request.wait;
         let Some(run) = self.existing(id)? else {
             let lines = self.lines(id, Seq(1), mark, deadline)?;
+            // Before anything is made for what is no run.
+            self.check(id, Seq(0), &lines)?;
             return self.make(id, &lines, request).map(|()| Vec::new());
         };
         let mut locked = run.lock(request)?;
@@ -202,7 +204,7 @@ impl Copies {
     pub(super) fn check(&self, id: &RunId, after: Seq, lines: &str) -> Result<(), StoreError> {
         let scan = LogScan::parse(lines.as_bytes());
         let mut last = after;
-        let mut follows = scan.skipped.is_empty() && (lines.is_empty() || lines.ends_with('\n'));
+        let mut follows = scan.skipped.is_empty() && (lines.ends_with('\n') || lines.is_empty() && after > Seq(0));
         for line in &scan.lines {
             follows = follows && line.event.seq > last;
             last = line.event.seq;

@@ -7,15 +7,18 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 
 use crate::codec::{LogScan, seal};
-use crate::model::{Event, EventId, EventKind, RunId, RunStatus, Seq, StatusChange, Timestamp};
+use crate::model::{Event, EventId, EventKind, Explain as _, RunId, RunStatus, Seq, StatusChange, Timestamp};
+use crate::store::error::StoreError;
 use crate::store::run_store::RefreshScope;
 use crate::store::shared::carrier::{Carrier, NotReached, Put, PutAnswer};
-use crate::store::shared::settle::left_until;
-use crate::store::work::WorkChange;
+use crate::store::shared::settle::{Settled, left_until, settle};
+use crate::store::work::{WorkChange, WorkKey};
 
 /// How many writers race for one position, and how often they do.
 const RACERS: usize = 16;
 const ROUNDS: usize = 8;
+/// What a trial left that is older, in milliseconds, is removed by the next one.
+const LEFT_AFTER: u64 = 60 * 60 * 1000;
 
 /// Why runs cannot be kept with a carrier.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -43,6 +46,12 @@ pub enum BrokenPromise {
     /// It does not list a run that it has.
     #[error("it does not list a run that it has")]
     NotListed,
+    /// It does not note what a run is about.
+    #[error("it does not note what a run is about: {0}")]
+    NotMarked(String),
+    /// It does not take the end of a run.
+    #[error("it does not take the end of a run: {0}")]
+    NotEnded(String),
 }
 
 fn at(before: Seq) -> &'static str {
@@ -57,22 +66,76 @@ pub(super) fn is_of_a_trial(run: &RunId) -> bool {
     run.as_str().strip_prefix(TRIAL).is_some_and(|random| u64::from_str_radix(random, 16).is_ok())
 }
 
+/// Removes what trials left whose process died, so long ago that none of them still runs.
+fn remove_left(carrier: &dyn Carrier, now: Timestamp, deadline: Instant) {
+    let Ok(tips) = carrier.tips(RefreshScope::All, left_until(deadline)) else { return };
+    for tip in tips.iter().filter(|tip| is_of_a_trial(&tip.run)) {
+        let Ok(Some(lines)) = carrier.lines(&tip.run, Seq(1), None, left_until(deadline)) else { continue };
+        let since = LogScan::parse(lines.as_bytes()).events().next().map(|event| event.at);
+        if since.is_none_or(|since| since.milliseconds_until(now) > LEFT_AFTER) {
+            // What is not removed is no run all the same.
+            let _ = carrier.remove(&tip.run, left_until(deadline));
+        }
+    }
+}
+
 /// Lets writers race for positions of runs that are made for that and removed again: at the beginning of a run and behind
-/// its first event, eight times each. It finds gross mistakes only: a store that is right nearly always passes.
+/// its first event, eight times each, and ends one that is about something. It finds gross mistakes only: a store that is right
+/// nearly always passes. What an earlier trial left is removed.
 ///
 /// # Errors
 /// [`BrokenPromise`].
 pub fn probe(carrier: &dyn Carrier, now: Timestamp, wait: Duration) -> Result<(), BrokenPromise> {
     let deadline = Instant::now() + wait;
-    for _ in 0..ROUNDS {
+    remove_left(carrier, now, deadline);
+    for round in 0..=ROUNDS {
         let run = RunId::new(format!("{TRIAL}{:016x}", RandomState::new().build_hasher().finish()))
             .expect("BUG: the run of a probe has no valid id");
-        let tried = try_one(carrier, &run, now, deadline);
+        let tried = match round {
+            0 => try_to_end(carrier, &run, now, deadline),
+            _ => try_one(carrier, &run, now, deadline),
+        };
         let removed = carrier.remove(&run, left_until(deadline));
         tried?;
         removed.map_err(|NotReached(why)| BrokenPromise::NotReached(why))?;
     }
     Ok(())
+}
+
+/// Begins a run that is about something, and ends it. A server may take references of one kind and refuse others.
+fn try_to_end(carrier: &dyn Carrier, run: &RunId, now: Timestamp, deadline: Instant) -> Result<(), BrokenPromise> {
+    let key = WorkKey(run.to_string());
+    let begins = WorkChange { taken: vec![key.clone()], freed: Vec::new() };
+    let first = line_at(Seq(1), 0, now);
+    let put = Put { run, before: Seq(0), earlier: "", lines: &first, is_over: false, evidence: &[], work: &begins };
+    refuse_unless_done(settle(carrier, &put, deadline), BrokenPromise::NotMarked)?;
+    let marked = carrier.marked(std::slice::from_ref(&key), left_until(deadline));
+    match marked.map_err(|NotReached(why)| BrokenPromise::NotReached(why))?.as_slice() {
+        [Some(named)] if named == run => {}
+        _ => return Err(BrokenPromise::NotMarked("the mark is not there".to_owned())),
+    }
+    let ends = WorkChange { taken: Vec::new(), freed: vec![key] };
+    let last = line_at(Seq(2), 0, now);
+    let put = Put { before: Seq(1), earlier: &first, lines: &last, is_over: true, work: &ends, ..put };
+    refuse_unless_done(settle(carrier, &put, deadline), BrokenPromise::NotEnded)?;
+    let tips = carrier
+        .tips(RefreshScope::All, left_until(deadline))
+        .map_err(|NotReached(why)| BrokenPromise::NotReached(why))?;
+    if tips.iter().any(|tip| tip.run == *run && tip.is_over) { Ok(()) } else { Err(BrokenPromise::NotListed) }
+}
+
+/// Refuses a carrier that did not take lines. What it says is the reason, if it was reached.
+fn refuse_unless_done(
+    settled: Result<Settled, StoreError>,
+    broken: fn(String) -> BrokenPromise,
+) -> Result<(), BrokenPromise> {
+    match settled {
+        Ok(Settled::Ours) => Ok(()),
+        Ok(Settled::Theirs(_)) => Err(BrokenPromise::OtherLines),
+        Err(StoreError::Unreached { why, .. }) if !why.contains("refused") => Err(BrokenPromise::NotReached(why)),
+        Err(StoreError::Unreached { why, .. }) => Err(broken(why)),
+        Err(error) => Err(broken(error.one_line())),
+    }
 }
 
 fn try_one(carrier: &dyn Carrier, run: &RunId, now: Timestamp, deadline: Instant) -> Result<(), BrokenPromise> {
@@ -141,12 +204,17 @@ fn put(
     now: Timestamp,
     deadline: Instant,
 ) -> PutAnswer {
-    let change = StatusChange { from: RunStatus::Active, reason: None, skipped: None, session: None };
-    let id = EventId::new(format!("probe-{before}-{racer}")).expect("BUG: the event of a probe has no valid id");
-    let kind = EventKind::RunBlocked(change);
-    let line = seal(&Event { seq: before.next(), id, at: now, kind, run: None, recap: None });
+    let line = line_at(before.next(), racer, now);
     let put = Put { run, before, earlier, lines: &line, is_over: false, evidence: &[], work: &WorkChange::default() };
     carrier.put(&put, left_until(deadline))
+}
+
+/// A sealed event of a trial.
+fn line_at(seq: Seq, racer: usize, now: Timestamp) -> String {
+    let change = StatusChange { from: RunStatus::Active, reason: None, skipped: None, session: None };
+    let id = EventId::new(format!("probe-{}-{racer}", seq.0 - 1)).expect("BUG: the event of a probe has no valid id");
+    let kind = EventKind::RunBlocked(change);
+    seal(&Event { seq, id, at: now, kind, run: None, recap: None })
 }
 
 fn lines_of(carrier: &dyn Carrier, run: &RunId, deadline: Instant) -> Result<String, BrokenPromise> {

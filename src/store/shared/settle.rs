@@ -44,7 +44,8 @@ pub(super) fn settle(carrier: &dyn Carrier, put: &Put<'_>, deadline: Instant) ->
             }
         };
         // Not before this is known may anything else be put there.
-        match carrier.lines_behind(put.run, put.before, left_until(deadline)) {
+        let left = left_until(deadline);
+        match carrier.lines_behind(put.run, put.before, left) {
             Ok(Some(lines)) if !lines.is_empty() => {
                 let is_ours = lines.starts_with(put.lines);
                 return Ok(if is_ours { Settled::Ours } else { Settled::Theirs(lines) });
@@ -57,7 +58,9 @@ pub(super) fn settle(carrier: &dyn Carrier, put: &Put<'_>, deadline: Instant) ->
                 }
                 _ => {}
             },
-            Err(NotReached(reason)) => why = reason,
+            // Who had no time to ask learns nothing new.
+            Err(NotReached(reason)) if !left.is_zero() => why = reason,
+            Err(_) => {}
         }
         if left_until(deadline).is_zero() {
             let at = carrier.address().of_run(put.run);
