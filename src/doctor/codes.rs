@@ -85,6 +85,7 @@ pub(super) const CODES: &[(&str, Severity)] = &[
     ("store_not_accepted", Severity::Warning),
     ("run_hidden", Severity::Warning),
     ("store_not_reached", Severity::Warning),
+    ("store_emptied", Severity::Error),
     ("store_push_unfinished", Severity::Warning),
     ("store_lost_run", Severity::Error),
     ("store_log_damaged", Severity::Error),

@@ -13,7 +13,7 @@ use crate::doctor::survey::{DoctorRequest, Survey, copy_is_read_again};
 use crate::engine::Caller;
 use crate::model::{Explain as _, RunId, Timestamp};
 use crate::runs::write::transaction::transact;
-use crate::runs::{OpenedProject, Result};
+use crate::runs::{OpenedProject, Result, work_of};
 use crate::store::local::layout::RUN_FILE;
 use crate::store::local::{RunDir, Shelf};
 use crate::store::{ActivityFile, StoredRun as _};
@@ -129,6 +129,12 @@ impl<'a> Mending<'a> {
                     Err(error) if error.is_not_found() => {}
                     Err(error) => return Err(error.into()),
                 }
+            }
+            RepairStep::PutAgain(run) => {
+                let work = work_of(project, &*project.runs().open(run)?)?;
+                // A store may take longer than a lock.
+                let request = project.cx.write_request(now, project.lock_wait()?);
+                project.runs().put_again(run, work, &request)?;
             }
             _ => {}
         }

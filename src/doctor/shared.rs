@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::catalog::CONFIG_FILE;
-use crate::doctor::finding::Findings;
+use crate::doctor::finding::{Findings, RepairStep};
 use crate::model::{Explain as _, Help, RunId, Suggestion};
 use crate::runs::open::shared::request_to_read;
 use crate::runs::{OpenedProject, work_of};
@@ -64,7 +64,7 @@ fn check_hidden(project: &OpenedProject, store: &Address, found: &mut Findings) 
 }
 
 /// What an open run is about, as far as that can be read.
-fn work(project: &OpenedProject, run: &RunId) -> Vec<WorkKey> {
+pub(super) fn work(project: &OpenedProject, run: &RunId) -> Vec<WorkKey> {
     match project.runs().open(run) {
         Ok(run) => work_of(project, &*run).unwrap_or_default(),
         Err(_) => Vec::new(),
@@ -76,7 +76,14 @@ fn add(flaw: StoreFlaw, store: &str, copies: &Path, found: &mut Findings) {
         StoreFlaw::Lost { run } => {
             let help = Suggestion::flow("remote push").value(&run) + " puts it there again";
             let message = Help::from(format!("{store} has lost the run, or the end of it; "));
-            found.add("store_lost_run", &Project::path_of_run(copies, &run), message + help);
+            let finding = found.add("store_lost_run", &Project::path_of_run(copies, &run), message + help);
+            finding.mend(RepairStep::PutAgain(run));
+        }
+        StoreFlaw::Emptied { copies: count } => {
+            let message = format!(
+                "{store} has no run, and copies of {count} are here: it was emptied, or it is not the store that it was"
+            );
+            found.add("store_emptied", copies, message);
         }
         StoreFlaw::Unfinished { run } => {
             let help =
@@ -94,11 +101,14 @@ fn add(flaw: StoreFlaw, store: &str, copies: &Path, found: &mut Findings) {
             );
         }
         StoreFlaw::Unmarked { run, about, instead } => {
-            let message = match instead {
-                Some(other) => format!("{store} has run {other} as the one about {about}"),
-                None => format!("{store} does not know that the run is about {about}, so that a second one can begin"),
+            let path = Project::path_of_run(copies, &run);
+            let Some(other) = instead else {
+                let message =
+                    format!("{store} does not know that the run is about {about}, so that a second one can begin");
+                found.add("store_unmarked", &path, message).mend(RepairStep::PutAgain(run));
+                return;
             };
-            found.add("store_unmarked", &Project::path_of_run(copies, &run), message);
+            found.add("store_unmarked", &path, format!("{store} has run {other} as the one about {about}"));
         }
         StoreFlaw::Deletes { why } => {
             found.add("store_deletes", copies, format!("{store} loses runs: {why}"));

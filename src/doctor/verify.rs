@@ -12,6 +12,7 @@ use crate::disk::both;
 use crate::doctor::facts::{FileState, RunFacts};
 use crate::doctor::lines::{earlier_number, is_same_text, last_line_with, open_end};
 use crate::doctor::rewrite::file_number;
+use crate::doctor::shared::work;
 use crate::engine::{Fault, History, Recap, Reconciled, Repair, Replay, blind_spots};
 use crate::model::{EventKind, Explain as _, RunId, Seq, SessionId, Suggestion, counted};
 use crate::runs::open::checkout::elsewhere;
@@ -169,7 +170,12 @@ fn compared_with_store(project: &OpenedProject, run: &RunId) -> (Vec<Difference>
                 ));
                 continue;
             }
-            StoreFlaw::Unmarked { .. } | StoreFlaw::Deletes { .. } => continue,
+            StoreFlaw::Unmarked { about, instead: None, .. } => {
+                let repair = Suggestion::flow("doctor").flag("repair");
+                notes.push(format!("{store} does not know that the run is about {about}; `{repair}` tells it"));
+                continue;
+            }
+            StoreFlaw::Unmarked { .. } | StoreFlaw::Deletes { .. } | StoreFlaw::Emptied { .. } => continue,
         };
         let (path, expected) = (PathBuf::from(store.of_run(run).to_string()), "the lines of the copy here".to_owned());
         differences.push(Difference { path, line: None, expected, found, why: why.to_owned() });
@@ -178,7 +184,7 @@ fn compared_with_store(project: &OpenedProject, run: &RunId) -> (Vec<Difference>
 }
 
 fn flaws_of(project: &OpenedProject, run: &RunId) -> Result<Vec<StoreFlaw>> {
-    Ok(project.runs().flaws(Some(run), &|_| Vec::new(), &request_to_read(project)?)?)
+    Ok(project.runs().flaws(Some(run), &|run| work(project, run), &request_to_read(project)?)?)
 }
 
 /// What earlier repairs of the log reported as lost.

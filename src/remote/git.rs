@@ -183,6 +183,20 @@ impl GitCarrier {
         }
     }
 
+    /// The marks that an open run lacks, and no other one has, as they were brought last.
+    fn missing_marks(&self, run: &RunId, keys: &[WorkKey]) -> Result<Vec<RefChange>, String> {
+        let mut changes = Vec::new();
+        if self.last_commit(run)?.is_none_or(|last| last.name.starts_with(OVER)) {
+            return Ok(changes);
+        }
+        for key in keys {
+            if let Marker::None { own } = self.marker(run, key)? {
+                changes.push(RefChange { name: work_ref(key), from: None, to: Some(own) });
+            }
+        }
+        Ok(changes)
+    }
+
     /// The commit of the marker for `key`, as it was brought last, and the run that it names.
     fn run_marked(&self, key: &WorkKey) -> Result<Option<(String, String)>, String> {
         let found = self.repository.refs(&[&format!("{PLACE}{}", work_ref(key))])?;
@@ -318,6 +332,33 @@ impl Carrier for GitCarrier {
                 runs.push(named.and_then(|(_, named)| RunId::new(named).ok()));
             }
             Ok(runs)
+        })
+    }
+
+    fn mark_again(&self, run: &RunId, _: Seq, keys: &[WorkKey], left: Duration) -> Result<(), NotReached> {
+        self.ask(left, |deadline| {
+            self.fetch(deadline)?;
+            let changes = self.missing_marks(run, keys).map_err(NotReached)?;
+            if changes.is_empty() {
+                return Ok(());
+            }
+            match self.repository.push(&below(&self.place, &changes), left_until(deadline)) {
+                // Another run was faster, or this one.
+                Pushed::Stale => return Ok(()),
+                Pushed::Done => {}
+                Pushed::Refused(why) | Pushed::Unknown(why) => return Err(NotReached(why)),
+            }
+            self.fetch(deadline)?;
+            let last = self.last_commit(run).map_err(NotReached)?;
+            if last.is_none_or(|last| last.name.starts_with(OVER)) {
+                // It has ended meanwhile, and must not be in the way of others.
+                let back: Vec<_> = changes
+                    .into_iter()
+                    .map(|change| RefChange { name: change.name, from: change.to, to: None })
+                    .collect();
+                let _ = self.repository.push(&below(&self.place, &back), left_until(deadline));
+            }
+            Ok(())
         })
     }
 

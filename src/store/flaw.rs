@@ -11,6 +11,11 @@ pub enum StoreFlaw {
         /// The run.
         run: RunId,
     },
+    /// It has no run at all, and copies of so many are here.
+    Emptied {
+        /// How many.
+        copies: usize,
+    },
     /// A run of this checkout goes into the store, and is not known to be there: who moved it has died, or is at it.
     Unfinished {
         /// The run.

@@ -188,6 +188,15 @@ pub trait RunStore: fmt::Debug + Send + Sync {
         Ok(Vec::new())
     }
 
+    /// Puts into the store what it has lost of a run of which a copy is here, which is about `work`. By default nothing is shared.
+    ///
+    /// # Errors
+    /// [`StoreError::Unreached`] when the store cannot be asked, [`StoreError::Taken`] when it has another run of this id.
+    fn put_again(&self, run: &RunId, work: Vec<WorkKey>, request: &WriteRequest) -> Result<(), StoreError> {
+        let _ = (run, work, request);
+        Ok(())
+    }
+
     /// The cache of what lists show. By default nothing is cached.
     fn run_cache(&self) -> Option<&dyn RunCache> {
         None

@@ -206,6 +206,14 @@ impl Carrier for MemoryCarrier {
         self.kept().read(|kept| keys.iter().map(|key| kept.work.get(key).cloned()).collect())
     }
 
+    fn mark_again(&self, run: &RunId, _: Seq, keys: &[WorkKey], _: Duration) -> Result<(), NotReached> {
+        let mut kept = self.kept();
+        for key in keys {
+            kept.work.entry(key.clone()).or_insert_with(|| run.clone());
+        }
+        Ok(())
+    }
+
     fn remove(&self, run: &RunId, _: Duration) -> Result<(), NotReached> {
         let mut kept = self.kept();
         kept.runs.remove(run);

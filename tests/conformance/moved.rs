@@ -5,9 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use flowrun::disk::Os;
-use flowrun::model::{Explain as _, Seq};
+use flowrun::model::{Explain as _, RunId, Seq};
 use flowrun::store::{StoreFlaw, WorkKey};
 
+use crate::bucket::Bucket;
 use crate::keeper::{Keeper as _, Machine, SharedInMemory};
 use crate::memory_carrier::{MemoryCarrier, Trouble};
 use crate::shared::{RUN, ask, record, request, run_id, start_as};
@@ -108,4 +109,38 @@ fn a_move_that_was_killed_is_taken_back_only_when_the_store_says_that_it_has_ano
     assert_eq!((refused.code, machine.shared().is_shared(&run_id())), ("run_not_moved", false), "{refused:?}");
     record(&machine.context(), "second").unwrap();
     assert_eq!((carrier.log(&run_id()), machine.has_here(&run_id())), (String::new(), true));
+}
+
+#[test]
+fn a_bucket_that_lost_all_its_objects_gets_them_back_from_the_copies() {
+    let bucket = Bucket::default();
+    let (one, other) = (Machine::with(bucket.clone()), Machine::with(bucket.clone()));
+    start_as(&one.context(), RUN, Some(7)).unwrap();
+    record(&one.context(), "first").unwrap();
+    start_as(&one.context(), "run-2", Some(8)).unwrap();
+    let log = bucket.log(&run_id());
+    for name in bucket.names() {
+        bucket.delete(&name);
+    }
+    let work = |id: &RunId| vec![WorkKey(if *id == run_id() { "issue 7" } else { "issue 8" }.to_owned())];
+    let flaws = || one.store().flaws(None, &work, &request()).unwrap();
+    let both = [run_id(), RunId::new("run-2").unwrap()];
+    let mut lost = vec![StoreFlaw::Emptied { copies: 2 }];
+    lost.extend(both.clone().map(|run| StoreFlaw::Lost { run }));
+    assert_eq!(flaws(), lost);
+    for run in &both {
+        one.store().put_again(run, work(run), &request()).unwrap();
+    }
+    assert_eq!((flaws(), bucket.log(&run_id())), (vec![], log));
+    // The marks alone.
+    for name in bucket.names().into_iter().filter(|name| name.contains("work/")) {
+        bucket.delete(&name);
+    }
+    assert_eq!(flaws().len(), 2);
+    for run in &both {
+        one.store().put_again(run, work(run), &request()).unwrap();
+    }
+    assert_eq!(flaws(), []);
+    ask(&other);
+    record(&other.context(), "second").unwrap();
 }

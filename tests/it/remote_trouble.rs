@@ -228,3 +228,45 @@ fn references_that_flow_did_not_make_disturb_nothing_and_a_trial_removes_what_a_
     laptop.flow(["remote", "probe"]).ok();
     assert!(!git(&["for-each-ref"]).contains("flow-probe"));
 }
+
+#[test]
+fn a_store_that_lost_all_runs_gets_them_back_from_the_copies() {
+    let team = Team::sharing();
+    let Team { laptop, server, hub } = &team;
+    for (id, issue) in [("r1", "7"), ("r2", "8"), ("r3", "9")] {
+        laptop.flow(["start", "build", "--id", id, "--issue", issue]).ok();
+    }
+    laptop.flow(["cancel", "r3"]).ok();
+    server.flow(["list"]).ok();
+    let git = |args: &[&str]| run(laptop.command_in_hub(hub, args), "").ok().stdout;
+    let refs = || git(&["for-each-ref", "--format=%(refname)"]);
+    let delete = |part: &str| {
+        for name in refs().lines().filter(|name| name.contains(part)) {
+            git(&["update-ref", "-d", name]);
+        }
+    };
+    let whole = refs();
+    delete("refs/flow");
+    // A reader keeps what it has, and says so.
+    let told = laptop.flow(["list"]).ok().stderr;
+    assert!(told.contains("git:origin has lost run r1, or the end of it, of which a copy is here"), "{told}");
+    assert_eq!(codes(laptop), ["store_emptied", "store_lost_run", "store_lost_run", "store_lost_run"]);
+    laptop.flow(["doctor", "--repair"]).ok();
+    assert_eq!((codes(laptop).len(), codes(server).len(), refs()), (0, 0, whole.clone()));
+    // The marks alone.
+    delete("refs/flow/work");
+    assert_eq!(codes(laptop), ["store_unmarked", "store_unmarked"]);
+    let notes = server.flow(["verify", "r1", "--json"]).ok().json()["notes"].clone();
+    let note = "git:origin does not know that the run is about issue 7; `flow doctor --repair` tells it";
+    assert_eq!(notes, json!([note]));
+    server.flow(["doctor", "--repair"]).ok();
+    assert_eq!(refs(), whole);
+    // A run beside another one takes over what both are about.
+    laptop.flow(["start", "build", "--id", "r4", "--issue", "7", "--another"]).ok();
+    laptop.flow(["cancel", "r1"]).ok();
+    assert_eq!(codes(laptop), ["store_unmarked"]);
+    laptop.flow(["remote", "push", "r4"]).ok();
+    assert!(codes(laptop).is_empty());
+    fs::remove_dir_all(server.path(".flow/shared")).unwrap();
+    server.flow(["start", "build", "--issue", "7"]).exits(1);
+}

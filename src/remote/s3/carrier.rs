@@ -383,6 +383,16 @@ impl Carrier for S3Carrier {
         keys.iter().map(|key| run_marked(&self.requests, key, deadline).map_err(NotReached)).collect()
     }
 
+    fn mark_again(&self, run: &RunId, last: Seq, keys: &[WorkKey], left: Duration) -> Result<(), NotReached> {
+        let before = Seq(last.0.saturating_sub(1));
+        let markers = Markers { requests: &self.requests, run, before, deadline: Instant::now() + left };
+        for key in keys {
+            // Another open run may have it.
+            markers.take(key).map_err(NotReached)?;
+        }
+        Ok(())
+    }
+
     fn deletions(&self, left: Duration) -> Result<Vec<String>, NotReached> {
         self.requests.deletions(Instant::now() + left).map_err(NotReached)
     }

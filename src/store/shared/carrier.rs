@@ -65,6 +65,13 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     /// [`NotReached`].
     fn marked(&self, keys: &[WorkKey], left: Duration) -> Result<Vec<Option<RunId>>, NotReached>;
 
+    /// Marks an open run, whose last position is `last`, as being about these, where no other one is: marks may have been deleted.
+    /// Takes at most `left`.
+    ///
+    /// # Errors
+    /// [`NotReached`].
+    fn mark_again(&self, run: &RunId, last: Seq, keys: &[WorkKey], left: Duration) -> Result<(), NotReached>;
+
     /// What deletes parts of it after a time, in words. Takes at most `left`.
     ///
     /// # Errors

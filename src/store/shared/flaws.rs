@@ -32,21 +32,40 @@ impl Shared {
                 flaws.push(StoreFlaw::Lost { run });
             }
         }
+        let lost = flaws.iter().filter(|flaw| matches!(flaw, StoreFlaw::Lost { .. })).count();
+        if tips.is_empty() && lost > 1 {
+            flaws.insert(0, StoreFlaw::Emptied { copies: lost });
+        }
         for tip in tips.iter().filter(|tip| !tip.is_over && self.copies.project.pushing(&tip.run).is_none()) {
-            flaws.extend(self.flaws_of(&tip.run, deadline)?);
-            let keys = if self.is_open(&tip.run)? { work_of(&tip.run) } else { Vec::new() };
-            let marked = carrier.marked(&keys, left_until(deadline)).map_err(|error| self.copies.not_reached(error))?;
-            for (about, instead) in keys.into_iter().zip(marked) {
-                if instead.as_ref() != Some(&tip.run) {
-                    flaws.push(StoreFlaw::Unmarked { run: tip.run.clone(), about, instead });
-                }
+            flaws.extend(self.flaws_of_one(&tip.run, work_of, deadline)?);
+        }
+        Ok(flaws)
+    }
+
+    /// Looks at the log that the carrier has of a run, and at the marks of what it is about, if it is open.
+    pub(super) fn flaws_of_one(
+        &self,
+        run: &RunId,
+        work_of: &dyn Fn(&RunId) -> Vec<WorkKey>,
+        deadline: Instant,
+    ) -> Result<Vec<StoreFlaw>, StoreError> {
+        let mut flaws = self.flaws_of(run, deadline)?;
+        // A run that is not there is marked when it is put there again.
+        if flaws.iter().any(|flaw| !matches!(flaw, StoreFlaw::Behind { .. })) || !self.is_open(run)? {
+            return Ok(flaws);
+        }
+        let (carrier, keys) = (&*self.copies.carrier, work_of(run));
+        let marked = carrier.marked(&keys, left_until(deadline)).map_err(|error| self.copies.not_reached(error))?;
+        for (about, instead) in keys.into_iter().zip(marked) {
+            if instead.as_ref() != Some(run) {
+                flaws.push(StoreFlaw::Unmarked { run: run.clone(), about, instead });
             }
         }
         Ok(flaws)
     }
 
     /// Looks at the log that the carrier has of a run.
-    pub(super) fn flaws_of(&self, run: &RunId, deadline: Instant) -> Result<Vec<StoreFlaw>, StoreError> {
+    fn flaws_of(&self, run: &RunId, deadline: Instant) -> Result<Vec<StoreFlaw>, StoreError> {
         if self.copies.project.pushing(run).is_some() {
             return Ok(vec![StoreFlaw::Unfinished { run: run.clone() }]);
         }

@@ -142,12 +142,12 @@ impl Copies {
         let mut rest = lines.strip_prefix(&*there).ok_or_else(other)?;
         let mut before = LogScan::parse(there.as_bytes()).last_seq();
         let is_over = run.text()?.is_some_and(|text| shows_end(&text));
+        let (nothing, was_begun) = (WorkChange::default(), before > Seq(0));
+        let begun = WorkChange { taken: if is_over { Vec::new() } else { work }, freed: Vec::new() };
         if rest.is_empty() {
             let listed = carrier.list_again(id, lines, is_over, left_until(deadline));
-            return listed.map_err(|error| self.not_reached(error));
+            listed.map_err(|error| self.not_reached(error))?;
         }
-        let nothing = WorkChange::default();
-        let begun = WorkChange { taken: if is_over { Vec::new() } else { work }, freed: Vec::new() };
         while !rest.is_empty() {
             let (part, later) = rest.split_at(end_of_part(rest));
             let last = LogScan::parse(part.as_bytes()).last_seq();
@@ -163,6 +163,11 @@ impl Copies {
                 return Err(other());
             }
             (rest, before) = (later, last);
+        }
+        if was_begun && !begun.taken.is_empty() {
+            // What it is about went with its beginning, and may have been deleted since.
+            let marked = carrier.mark_again(id, before, &begun.taken, left_until(deadline));
+            marked.map_err(|error| self.not_reached(error))?;
         }
         Ok(())
     }

@@ -92,7 +92,7 @@ pub fn probe(carrier: &dyn Carrier, now: Timestamp, wait: Duration) -> Result<()
         let run = RunId::new(format!("{TRIAL}{:016x}", RandomState::new().build_hasher().finish()))
             .expect("BUG: the run of a probe has no valid id");
         let tried = match round {
-            0 => try_to_end(carrier, &run, now, deadline),
+            ROUNDS => try_to_end(carrier, &run, now, deadline),
             _ => try_one(carrier, &run, now, deadline),
         };
         let removed = carrier.remove(&run, left_until(deadline));

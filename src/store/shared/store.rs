@@ -147,13 +147,16 @@ impl Shared {
                 seen.marks(is_over).insert(run, mark);
             }
         }
-        if scope == RefreshScope::Open {
+        for (run, mark) in before.open {
             // Those that are left were open, and no longer are.
-            for (run, mark) in before.open {
-                if !self.is_caught_up(&run, None, request, &mut told)? && copies.contains(&run) {
-                    seen.open.insert(run, mark);
-                }
+            if seen.over.contains_key(&run) {
+                continue;
             }
+            if !self.is_caught_up(&run, None, request, &mut told)? && copies.contains(&run) {
+                seen.open.insert(run, mark);
+            }
+        }
+        if scope == RefreshScope::Open {
             before.over.retain(|run, _| !seen.open.contains_key(run));
             seen.over = before.over;
         }
@@ -175,9 +178,9 @@ impl Shared {
                 return Ok(true);
             }
             // Who holds it brings it up to date, or the next one who asks.
-            Err(StoreError::Held { .. } | StoreError::Lost { .. }) => {}
+            Err(StoreError::Held { .. }) => {}
             // One damaged run must not hide the others.
-            Err(error @ StoreError::NotALog { .. }) => told.push(error.to_string()),
+            Err(error @ (StoreError::NotALog { .. } | StoreError::Lost { .. })) => told.push(error.to_string()),
             Err(error) => return Err(error),
         }
         Ok(false)
@@ -336,9 +339,13 @@ impl RunStore for Shared {
         request: &WriteRequest,
     ) -> Result<Vec<StoreFlaw>, StoreError> {
         match of {
-            Some(run) => self.flaws_of(run, Instant::now() + request.wait),
+            Some(run) => self.flaws_of_one(run, work_of, Instant::now() + request.wait),
             None => self.all_flaws(work_of, request),
         }
+    }
+
+    fn put_again(&self, run: &RunId, work: Vec<WorkKey>, request: &WriteRequest) -> Result<(), StoreError> {
+        self.take_in(run, work, request).map(drop)
     }
 
     fn run_cache(&self) -> Option<&dyn RunCache> {
