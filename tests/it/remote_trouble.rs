@@ -270,3 +270,28 @@ fn a_store_that_lost_all_runs_gets_them_back_from_the_copies() {
     fs::remove_dir_all(server.path(".flow/shared")).unwrap();
     server.flow(["start", "build", "--issue", "7"]).exits(1);
 }
+
+#[test]
+fn no_copy_of_another_run_is_the_reason_of_a_refusal() {
+    let team = Team::sharing();
+    let Team { laptop, server, .. } = &team;
+    laptop.flow(["start", "build", "--id", "ended", "--issue", "7"]).ok();
+    laptop.flow(["cancel", "ended"]).ok();
+    for command in [
+        &["reopen", "ended", "--reason", "again"][..],
+        &["set", "free", "--issue", "7"],
+        &["start", "build", "--id", "here", "--issue", "7", "--local"],
+    ] {
+        let name = command[0];
+        laptop.flow(["start", "build", "--id", "free"]).ok();
+        laptop.flow(["start", "build", "--id", name, "--issue", "7"]).ok();
+        // What is refused by a run that is open stays refused.
+        laptop.flow(command).exits(1);
+        server.flow(["cancel", name]).ok();
+        laptop.flow(command).ok();
+        for used in ["ended", "here"] {
+            laptop.flow(["cancel", used]);
+        }
+        laptop.flow(["set", "free", "--issue", "8"]).ok();
+    }
+}

@@ -7,9 +7,10 @@ use crate::runs::error::{Error, Result};
 use crate::runs::open::listing::for_listing;
 use crate::runs::open::name::IssueKeys;
 use crate::runs::open::reading::Runs;
+use crate::runs::open::shared::request_to_read;
 use crate::runs::open::sparse::refuse_left_out_run;
 use crate::runs::open::view::for_reading;
-use crate::store::{StoredRun, WorkChange, WorkKey};
+use crate::store::{StoreError, StoredRun, WorkChange, WorkKey};
 
 /// What two open runs should not share: an issue, or a pull request in the same workflow.
 pub(crate) struct SameWork<'a> {
@@ -98,8 +99,21 @@ fn keys_of(run: &RunDocument, keys: &IssueKeys<'_>) -> Vec<WorkKey> {
 /// Refuses `run` if another open run is about the same work. A retry of a start with the same id gets the error that
 /// the run exists, not this one.
 pub(crate) fn refuse_second_run(project: &OpenedProject, run: Option<&RunId>, work: &SameWork<'_>) -> Result<()> {
+    let mut asked = Vec::new();
+    while let Some((other, about)) = second_run(project, run, work)? {
+        // The copy of a shared run may be behind: it may be over, or about something else by now.
+        if asked.contains(&other) || !is_brought_up_to_date(project, &other)? {
+            return Err(Error::SecondRun { run: other, about });
+        }
+        asked.push(other);
+    }
+    Ok(())
+}
+
+/// Another open run about the same work, as it is seen here, and what both are about.
+fn second_run(project: &OpenedProject, run: Option<&RunId>, work: &SameWork<'_>) -> Result<Option<(RunId, String)>> {
     if work.issue.is_none() && work.pr.is_none() {
-        return Ok(());
+        return Ok(None);
     }
     let runs = Runs::read_open(project)?;
     let keys = IssueKeys::at(&project.cx, project.root().to_owned());
@@ -118,7 +132,7 @@ pub(crate) fn refuse_second_run(project: &OpenedProject, run: Option<&RunId>, wo
         if Some(&other.head.run_id) != run
             && let Some(about) = work.shared_with(other, &keys, key.as_deref())
         {
-            return Err(Error::SecondRun { run: other.head.run_id.clone(), about });
+            return Ok(Some((other.head.run_id.clone(), about)));
         }
     }
     for unreadable in &runs.unreadable {
@@ -130,7 +144,7 @@ pub(crate) fn refuse_second_run(project: &OpenedProject, run: Option<&RunId>, wo
             Some(other) if other.state.status.is_terminal() => {}
             Some(other) => {
                 if let Some(about) = work.shared_with(&RunSummary::from(&other), &keys, key.as_deref()) {
-                    return Err(Error::SecondRun { run: id, about });
+                    return Ok(Some((id, about)));
                 }
             }
             None => {
@@ -142,7 +156,20 @@ pub(crate) fn refuse_second_run(project: &OpenedProject, run: Option<&RunId>, wo
             }
         }
     }
-    Ok(())
+    Ok(None)
+}
+
+/// Brings the copy of a shared run up to date. Whether that could change anything.
+fn is_brought_up_to_date(project: &OpenedProject, id: &RunId) -> Result<bool> {
+    if project.cx.options.is_offline || project.runs().copies_with(id).is_none() {
+        return Ok(false);
+    }
+    match project.runs().open(id)?.catch_up(&request_to_read(project)?) {
+        Ok(_) => Ok(true),
+        // What the store has lost is open as far as anyone can tell.
+        Err(StoreError::Lost { .. } | StoreError::NotALog { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// A run that cannot be read, as its log alone has it.
@@ -153,8 +180,7 @@ fn begun_as(project: &OpenedProject, run: &RunId) -> Option<RunDocument> {
 
 /// Whether another open run is about the same work as this one.
 pub(crate) fn has_second_run(project: &OpenedProject, run: &RunDocument) -> bool {
-    let found = refuse_second_run(project, Some(&run.id), &SameWork::of(run));
-    matches!(found, Err(Error::SecondRun { .. }))
+    matches!(second_run(project, Some(&run.id), &SameWork::of(run)), Ok(Some(_)))
 }
 
 /// What an open run is about, by which a store that several machines share tells it.
