@@ -7,7 +7,7 @@ use crate::model::{RunId, Seq};
 use crate::runs::open::name::{Purpose, open_run};
 use crate::runs::{Context, Result, adopt_edits, bring_evidence, work_of};
 use crate::sharing::chosen::store_in_use;
-use crate::store::{BroughtEvidence, RefreshScope};
+use crate::store::{BroughtEvidence, RefreshScope, RunStore as _};
 
 /// The run to move.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +27,8 @@ pub struct PushReport {
     pub store: String,
     /// Its last event.
     pub seq: Seq,
+    /// Problems that did not stop the command.
+    pub warnings: Vec<String>,
 }
 
 /// The report of `remote fetch`.
@@ -60,7 +62,18 @@ pub fn push(cx: &Context, request: &MoveRequest) -> Result<PushReport> {
     }
     let (work, write) = (work_of(&project, &*run)?, cx.write_request(cx.now(), project.lock_wait()?));
     let seq = shared.take_in(run.id(), work, &write)?;
-    Ok(PushReport { run_id: run.id().clone(), store: store.name.to_string(), seq })
+    let mut warnings = Vec::new();
+    // Its files are beside the copy now.
+    let copy = shared.open(run.id())?;
+    let limit = copy.evidence_limit();
+    for (name, bytes) in copy.evidence()? {
+        if bytes > limit as u64 {
+            let store = &store.name;
+            warnings
+                .push(format!("evidence/{name} stays here: it is {bytes} bytes long, and {store} keeps up to {limit}"));
+        }
+    }
+    Ok(PushReport { run_id: run.id().clone(), store: store.name.to_string(), seq, warnings })
 }
 
 /// Brings the copy of a shared run up to date, and the evidence that other machines recorded.

@@ -548,7 +548,7 @@ fn a_local_run_is_moved_into_the_store_with_all_that_it_has() {
     });
     record(laptop, "r1", "two").ok();
     let pushed = laptop.flow(["remote", "push", "r1", "--json"]).ok().json();
-    assert_eq!(pushed, json!({ "run_id": "r1", "store": "git:origin", "seq": 4 }));
+    assert_eq!(pushed, json!({ "run_id": "r1", "store": "git:origin", "seq": 4, "warnings": [] }));
     assert!(!laptop.run_dir("r1").exists());
     assert_eq!(fs::read(laptop.path(".flow/shared/runs/r1/evidence/out.log")).unwrap(), b"all green");
     server.flow(["remote", "fetch", "r1"]).ok();

@@ -295,3 +295,24 @@ fn no_copy_of_another_run_is_the_reason_of_a_refusal() {
         laptop.flow(["set", "free", "--issue", "8"]).ok();
     }
 }
+
+#[test]
+fn evidence_that_is_too_large_for_the_store_stays_here_when_its_run_is_moved() {
+    let team = Team::sharing();
+    let Team { laptop, server, hub } = &team;
+    laptop.flow(["start", "build", "--local", "--id", "r1"]).ok();
+    let evidence = laptop.run_dir("r1").join("evidence");
+    fs::write(evidence.join("small.log"), "3 passed\n").unwrap();
+    fs::write(evidence.join("large.bin"), vec![7; (1 << 20) + 1]).unwrap();
+    let args = ["record-activity", "--id", "test", "--evidence", "small.log", "--evidence", "large.bin"];
+    assert_eq!(laptop.flow(args).ok().stderr, "");
+    let pushed = laptop.flow(["remote", "push", "r1"]).ok().stderr;
+    let warning =
+        "warning: evidence/large.bin stays here: it is 1048577 bytes long, and git:origin keeps up to 1048576\n";
+    assert_eq!(pushed, warning);
+    let files = run(laptop.command_in_hub(hub, &["ls-tree", "refs/flow/open/r1"]), "").ok().stdout;
+    assert_eq!(files.lines().count(), 1, "{files}");
+    let fetched = server.flow(["remote", "fetch", "r1", "--json"]).ok().json();
+    assert_eq!(fetched["evidence"], json!(["small.log"]));
+    assert_eq!(fetched["warnings"], json!(["git:origin does not have evidence/large.bin"]));
+}

@@ -27,6 +27,7 @@ pub(super) fn run(cx: &Context, command: RemoteCommand, out: &mut Out) -> Ended 
         RemoteCommand::Push { run } => {
             let report = while_waiting("moving the run", || sharing::push(cx, &MoveRequest { run }))?;
             out.committed(format!("{} is in {}", report.run_id, report.store));
+            out.warnings(&report.warnings);
             Ok(out.answer(&report, |page| {
                 page.line(&format!("{} is shared in {}, up to event {}", report.run_id, report.store, report.seq));
             }))
