@@ -5,6 +5,7 @@
 
 mod behind;
 mod holder;
+mod repairs;
 
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -20,8 +21,7 @@ use crate::engine::{
 };
 use crate::machine::{Machine, Requirement};
 use crate::model::{
-    ActivityId, ActivityRecorded, Event, EventId, EventKind, Number, RunAdopted, RunEdited, Seq, TextDigest, Timestamp,
-    limits,
+    ActivityId, ActivityRecorded, Event, EventId, EventKind, Number, Seq, TextDigest, Timestamp, limits,
 };
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
@@ -33,11 +33,8 @@ use crate::runs::open::recap::{pinned_by_recap, recap_with, recapped};
 use crate::runs::open::same_work::SameWork;
 use crate::runs::open::view::with_earlier;
 use crate::runs::write::begun::note_workers;
-use crate::runs::write::journal;
 use crate::runs::write::transaction::behind::{Behind, others_publish};
-use crate::store::{
-    ActivityFile, Batch, Document, Presence, RunWriter, StoreError, StoredRun, WriteRequest, pause_after,
-};
+use crate::store::{Batch, Document, Presence, RunWriter, StoreError, StoredRun, WriteRequest, pause_after};
 
 /// How often to look at the files for one command: at each look another command may have ended.
 const LOOKS: u32 = 3;
@@ -361,74 +358,6 @@ impl<'a> Transaction<'a> {
             by_older = !pinned.differences(&today.machine).is_empty();
         }
         Error::Refused { run: self.state.id().clone(), refusal, by_older }
-    }
-
-    fn repair_all(&mut self, repairs: Vec<Repair>) -> Result<()> {
-        repairs.into_iter().try_for_each(|repair| self.repair(repair))
-    }
-
-    /// Makes one repair that `reconcile` requires.
-    fn repair(&mut self, repair: Repair) -> Result<()> {
-        let now = self.now;
-        match repair {
-            Repair::Rebuild { text } => {
-                let files = ActivityFile::of_all(self.writer.log()?.events());
-                Ok(self.writer.roll_forward(None, text.text(), &files, now, &mut |_| None)?)
-            }
-            Repair::EndRepair { old, text, is_own } => {
-                if !is_own && let Some(chores) = self.writer.chores() {
-                    chores.keep_text(now)?;
-                }
-                let log = self.writer.log()?;
-                let newer = log.events().filter(|event| Some(event.seq) > old.document().state.last_seq);
-                let files = ActivityFile::of_all(newer);
-                self.writer.roll_forward(Some(old.text()), text.text(), &files, now, &mut |_| None)?;
-                Ok(self.writer.read_end(Seq(u64::MAX))?)
-            }
-            Repair::RollForward { since, old, text, drops_edit } => {
-                if drops_edit && let Some(chores) = self.writer.chores() {
-                    chores.keep_text(now)?;
-                }
-                let newer = self.writer.end().newer.clone();
-                let files = ActivityFile::of_all(&newer);
-                // An editor may save the file while it is rolled forward.
-                let merge = &mut |saved: &str| merge_save(saved, since, &newer);
-                Ok(self.writer.roll_forward(Some(old.text()), text.text(), &files, now, merge)?)
-            }
-            Repair::AdoptRun => self.adopt_run(),
-            Repair::AdoptEdit { log, changes } => {
-                self.state = *log;
-                let text = self.text.text().to_owned();
-                let edit = RunEdited { changes: *changes, by_command: false, session: None, text };
-                self.append(EventKind::RunEdited(Box::new(edit)), None)?;
-                // What a person wrote counts, whatever other runs are about.
-                self.may_share_work = true;
-                self.commit()?;
-                self.may_share_work = false;
-                Ok(())
-            }
-        }
-    }
-
-    /// Adopts a run that another program wrote.
-    fn adopt_run(&mut self) -> Result<()> {
-        let names = self.run.activity_names()?;
-        let mut document = self.text.document().clone();
-        document.state.last_number = names.last().map_or(Number(0), |(number, _)| *number);
-        let known = catalog_machine(self.project, &document, &mut self.warnings);
-        if known.is_some() {
-            // That the run pins no workflow is not true any longer behind the event below.
-            self.warnings.pop();
-        }
-        let machine = known.as_ref().map(Machine::to_value);
-        self.workflow = OnceCell::from(known.map(Rc::new));
-        let text = self.text.text().to_owned();
-        self.append(EventKind::RunAdopted(Box::new(RunAdopted { machine, document, text })), None)?;
-        self.commit()?;
-        // Others may have to wait for the journal with this one command, and never again.
-        let warning = journal::note_first(self.project, self.state.document(), self.now);
-        self.warnings.extend(warning);
-        Ok(())
     }
 
     /// The `run.yaml` for the state with the appended events.

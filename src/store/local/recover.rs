@@ -8,8 +8,10 @@ use crate::model::{Event, EventKind, Explain as _, Seq, TextDigest, Timestamp, l
 use crate::store::batch::{ActivityFile, last_number};
 use crate::store::chores::LocalChores;
 use crate::store::error::StoreError;
-use crate::store::local::layout::{ACTIVITY_TMP, LOG_TMP, RUN_MERGE_TMP, RUN_TMP, is_run_tmp_of_one};
-use crate::store::local::mend::set_aside;
+use crate::store::local::layout::{
+    ACTIVITY_TMP, LOG_TMP, QUARANTINE, RUN_FILE, RUN_MERGE_TMP, RUN_TMP, is_run_tmp_of_one,
+};
+use crate::store::local::mend::{keep_copy, set_aside};
 use crate::store::local::run_dir::{LockedRun, RunDir};
 
 impl LocalChores for LockedRun<'_> {
@@ -103,6 +105,15 @@ impl RunDir {
 }
 
 impl LockedRun<'_> {
+    /// Keeps a copy of `run.yaml` in quarantine: what a person changed in it gives way to an event.
+    pub(in crate::store) fn keep_run_text(&self, now: Timestamp) -> Result<(), StoreError> {
+        if let Some(kept) = keep_copy(&self.run.dir, RUN_FILE, now)? {
+            let quarantine = self.run.dir.open_dir(QUARANTINE)?;
+            self.log.note("a run.yaml with a change that a newer event had made otherwise", &quarantine, &kept);
+        }
+        Ok(())
+    }
+
     /// Whether a temporary file of an earlier writer is there.
     fn has_leftovers(&self) -> Result<bool, StoreError> {
         for name in self.run.dir.names()? {

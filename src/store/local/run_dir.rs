@@ -12,7 +12,6 @@ use crate::store::local::lines::Read;
 use crate::store::local::lock::note_of;
 use crate::store::local::log::{LogTail, scan, scan_from};
 use crate::store::local::log_file::{LockedLog, log_fault, unread};
-use crate::store::local::mend::keep_copy;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::{Position, Presence, RunWriter, StoredRun};
 
@@ -215,15 +214,6 @@ impl LockedRun<'_> {
                 .map_err(|error| DiskError::io(Operation::Read, self.activities.join(name), error))?;
         }
         Ok(last == [0])
-    }
-
-    /// Keeps a copy of `run.yaml` in quarantine: what a person changed in it gives way to an event.
-    pub(in crate::store) fn keep_run_text(&self, now: Timestamp) -> Result<(), StoreError> {
-        if let Some(kept) = keep_copy(&self.run.dir, RUN_FILE, now)? {
-            let quarantine = self.run.dir.open_dir(QUARANTINE)?;
-            self.log.note("a run.yaml with a change that a newer event had made otherwise", &quarantine, &kept);
-        }
-        Ok(())
     }
 
     /// Moves a leftover beside `run.yaml` into quarantine, if it exists.

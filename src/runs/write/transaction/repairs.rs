@@ -1,0 +1,84 @@
+//! Repairs that come before anything else is written into a run.
+
+use std::cell::OnceCell;
+use std::rc::Rc;
+
+use super::Transaction;
+use crate::engine::{Repair, merge_save};
+use crate::machine::Machine;
+use crate::model::{EventKind, Number, RunAdopted, RunEdited, Seq};
+use crate::runs::error::Result;
+use crate::runs::open::pinned::catalog_machine;
+use crate::runs::write::journal;
+use crate::store::ActivityFile;
+
+impl Transaction<'_> {
+    /// Makes the repairs that `reconcile` requires, in order.
+    pub(super) fn repair_all(&mut self, repairs: Vec<Repair>) -> Result<()> {
+        repairs.into_iter().try_for_each(|repair| self.repair(repair))
+    }
+
+    /// Makes one of them.
+    fn repair(&mut self, repair: Repair) -> Result<()> {
+        let now = self.now;
+        match repair {
+            Repair::Rebuild { text } => {
+                let files = ActivityFile::of_all(self.writer.log()?.events());
+                Ok(self.writer.roll_forward(None, text.text(), &files, now, &mut |_| None)?)
+            }
+            Repair::EndRepair { old, text, is_own } => {
+                if !is_own && let Some(chores) = self.writer.chores() {
+                    chores.keep_text(now)?;
+                }
+                let log = self.writer.log()?;
+                let newer = log.events().filter(|event| Some(event.seq) > old.document().state.last_seq);
+                let files = ActivityFile::of_all(newer);
+                self.writer.roll_forward(Some(old.text()), text.text(), &files, now, &mut |_| None)?;
+                Ok(self.writer.read_end(Seq(u64::MAX))?)
+            }
+            Repair::RollForward { since, old, text, drops_edit } => {
+                if drops_edit && let Some(chores) = self.writer.chores() {
+                    chores.keep_text(now)?;
+                }
+                let newer = self.writer.end().newer.clone();
+                let files = ActivityFile::of_all(&newer);
+                // An editor may save the file while it is rolled forward.
+                let merge = &mut |saved: &str| merge_save(saved, since, &newer);
+                Ok(self.writer.roll_forward(Some(old.text()), text.text(), &files, now, merge)?)
+            }
+            Repair::AdoptRun => self.adopt_run(),
+            Repair::AdoptEdit { log, changes } => {
+                self.state = *log;
+                let text = self.text.text().to_owned();
+                let edit = RunEdited { changes: *changes, by_command: false, session: None, text };
+                self.append(EventKind::RunEdited(Box::new(edit)), None)?;
+                // What a person wrote counts, whatever other runs are about.
+                self.may_share_work = true;
+                self.commit()?;
+                self.may_share_work = false;
+                Ok(())
+            }
+        }
+    }
+
+    /// Adopts a run that another program wrote.
+    fn adopt_run(&mut self) -> Result<()> {
+        let names = self.run.activity_names()?;
+        let mut document = self.text.document().clone();
+        document.state.last_number = names.last().map_or(Number(0), |(number, _)| *number);
+        let known = catalog_machine(self.project, &document, &mut self.warnings);
+        if known.is_some() {
+            // That the run pins no workflow is not true any longer behind the event below.
+            self.warnings.pop();
+        }
+        let machine = known.as_ref().map(Machine::to_value);
+        self.workflow = OnceCell::from(known.map(Rc::new));
+        let text = self.text.text().to_owned();
+        self.append(EventKind::RunAdopted(Box::new(RunAdopted { machine, document, text })), None)?;
+        self.commit()?;
+        // Others may have to wait for the journal with this one command, and never again.
+        let warning = journal::note_first(self.project, self.state.document(), self.now);
+        self.warnings.extend(warning);
+        Ok(())
+    }
+}
