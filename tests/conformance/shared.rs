@@ -387,7 +387,8 @@ fn what_a_store_has_lost_or_damaged_is_found<F: Faulty>() {
     // The end is gone: the copies keep it, and nothing is written in its place.
     carrier.put_log(&run_id(), lines[..2].concat());
     assert_eq!(flaws(&one), [StoreFlaw::Lost { run: run_id() }]);
-    assert_eq!(ask(&other), [""; 0]);
+    let lost = format!("{} has lost run {RUN}, or the end of it, of which a copy is here", F::CALLED);
+    assert_eq!(ask(&other), [lost]);
     // In a bucket the next object brings the lines of its window back.
     if F::CALLED == MemoryCarrier::CALLED {
         assert_eq!(record(&one.context(), "third").unwrap_err().problem().code, "run_lost");
