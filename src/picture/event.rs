@@ -1,5 +1,6 @@
 //! What an event did, in words.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -10,7 +11,7 @@ use crate::model::{
 
 named! {
     /// Which events of a log are shown.
-    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
     pub enum LogFilter {
         /// All of them.
         #[default]

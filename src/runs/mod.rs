@@ -30,6 +30,8 @@ pub(crate) mod write;
 pub use crate::codec::{DocumentKind, schema_text};
 #[doc(hidden)]
 pub(crate) use crate::codec::{parse_foreign_json, similar};
+#[cfg(feature = "serve")]
+pub use crate::codec::{field_names, read_request, request_schema};
 pub use crate::engine::Advance;
 pub use crate::host::{AgentHost, PassOn};
 pub(crate) use crate::host::{columns, wants_ascii};
@@ -108,7 +110,6 @@ pub(crate) use sessions::going_on::{GoingOn, going_on};
 #[cfg(feature = "mcp")]
 pub(crate) use sessions::hosts::session_of_host;
 pub(crate) use sessions::hosts::{has_begun, is_elsewhere, last_call, log_hook, note_call, note_end, note_shown};
-#[cfg(feature = "serve")]
 pub(crate) use user_state::make_user_state;
 pub(crate) use user_state::{UserNote, git_state};
 pub use workflow::{

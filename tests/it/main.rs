@@ -87,6 +87,7 @@ mod seams;
 mod seen;
 mod serve;
 mod serve_attacks;
+mod serve_errors;
 mod session_end;
 mod session_returns;
 mod session_storm;

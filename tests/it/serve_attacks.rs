@@ -215,11 +215,9 @@ fn a_part_that_a_file_does_not_have_is_no_part() {
     assert_eq!(get("one", "0"), (200, None, "x".to_owned()));
     assert_eq!(get("none", "0"), (200, None, String::new()));
     for from in ["1", "5", "9223372036854775807", "18446744073709551615"] {
-        assert_eq!(
-            get("one", from),
-            (416, Some("bytes */1".to_owned()), "the file has 1 bytes\n".to_owned()),
-            "{from}"
-        );
+        let (status, range, body) = get("one", from);
+        assert_eq!((status, range.as_deref()), (416, Some("bytes */1")), "{from}");
+        assert!(body.contains(&format!("the file has 1 bytes, so it has no byte {from}")), "{body}");
     }
     for from in ["-1", "x", "18446744073709551616"] {
         assert_eq!(get("one", from).0, 400, "{from}");

@@ -5,9 +5,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::mcp::server::answer::{Commands, report};
-use crate::mcp::server::arguments::misfit;
 use crate::mcp::server::offer::ToolOffer;
 use crate::model::{Explain, Kind, Problem, SessionId};
+use crate::runs::read_request;
 use crate::runs::{self, Context};
 
 /// Where Codex names the session of a call.
@@ -75,11 +75,7 @@ impl<'a> Call<'a> {
 
     /// The request in the arguments.
     pub(super) fn request<Q: DeserializeOwned>(&self) -> Result<Q, Problem> {
-        match serde_json::from_value(Value::Object(self.arguments.clone())) {
-            Ok(request) => Ok(request),
-            // The words of the library name fields and types that the caller does not know.
-            Err(_) => Err(self.wrong(&misfit(&(self.tool.request)(), &self.arguments, &why_unreadable::<Q>))),
-        }
+        read_request(&self.arguments, self.tool.request).map_err(|why| self.wrong(&why))
     }
 
     /// Calls a verb with the request in the arguments. `commands` gives those in its report.
@@ -111,9 +107,4 @@ impl<'a> Call<'a> {
     pub(super) fn wrong(&self, why: &str) -> Problem {
         Problem::new(Kind::Usage, "usage", format!("{}: {why}", self.tool.name))
     }
-}
-
-/// Why a value is not such a request; none if it is.
-fn why_unreadable<Q: DeserializeOwned>(value: Value) -> Option<String> {
-    Some(serde_json::from_value::<Q>(value).err()?.to_string())
 }

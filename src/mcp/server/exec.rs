@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 
 use crate::mcp::server::answer::no_commands;
 use crate::mcp::server::call::{Answer, Call};
-use crate::mcp::server::schema::of;
 use crate::mcp::server::tool::{ToolRow, Writes};
 use crate::model::{ActivityId, SessionId, StateName, Usage};
+use crate::runs::request_schema as of;
 use crate::runs::{self, Context, ExecRequest, PassOn, TrustRequest};
 
 /// How long a command may run, in seconds, unless the call says so.

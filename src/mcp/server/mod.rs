@@ -1,7 +1,6 @@
 //! The server, in builds with the feature `mcp`.
 
 mod answer;
-mod arguments;
 mod call;
 mod commands;
 mod completion;

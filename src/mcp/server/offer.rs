@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::mcp::server::schema::field_names;
+use crate::runs::field_names;
 
 /// A tool that is offered: its name, its arguments, and the commands that it stands for.
 #[derive(Debug, Clone)]

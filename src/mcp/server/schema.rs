@@ -1,13 +1,6 @@
 //! Schemas of tools: those of the verbs' requests, reduced to what a model has to know. Every byte costs context.
 
-use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
-
-/// The whole schema of a request.
-pub(super) fn of<T: JsonSchema>() -> Value {
-    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().into()
-}
 
 /// What a schema keeps of itself.
 const KEPT: [&str; 7] = ["type", "enum", "const", "items", "properties", "required", "anyOf"];
@@ -35,11 +28,6 @@ pub(super) fn reduced(whole: &Value, shown: &[&str], verbs: &[&str]) -> Value {
         schema["required"] = required.into();
     }
     schema
-}
-
-/// The names of the fields of an object with this schema.
-pub(super) fn field_names(schema: &Value) -> Vec<&str> {
-    schema["properties"].as_object().into_iter().flat_map(Map::keys).map(String::as_str).collect()
 }
 
 /// Arguments whose names say what they are, and those that the server's instructions explain.

@@ -8,12 +8,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::mcp::server::call::{Answer, Call};
-use crate::mcp::server::schema::of;
 use crate::mcp::server::tool::{ToolRow, Writes};
 use crate::model::{Explain, Problem, SessionId};
 use crate::modes::{
     self, ModeEndRequest, ModeListRequest, ModeScope, ModeShowReport, ModeShowRequest, ModeWriteRequest,
 };
+use crate::runs::request_schema as of;
 
 /// Arguments that say whose state is meant; the others describe it, and become fields of its file.
 const ABOUT: [&str; 4] = ["mode", "state", "session_id", "workingDirectory"];

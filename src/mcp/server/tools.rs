@@ -4,9 +4,9 @@ use crate::mcp::Offer;
 use crate::mcp::server::answer::{commands_of_resume, no_commands};
 use crate::mcp::server::exec;
 use crate::mcp::server::interview::{self, InterviewCall};
-use crate::mcp::server::schema::of;
 use crate::mcp::server::state;
 use crate::mcp::server::tool::{Tool, ToolRow, Writes};
+use crate::runs::request_schema as of;
 use crate::runs::{
     self, AdvanceRequest, EmitRequest, ListFilter, NextStatesRequest, RecordRequest, ResumeRequest, ShowRequest,
     StartRequest, StatusRequest,

@@ -15,9 +15,10 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
+use crate::model::Kind;
 use crate::runs::Result;
-use crate::web::server::answer::{protect, text};
-use crate::web::server::gate::{BODY, Gate};
+use crate::web::server::answer::{Refusal, for_programs, protect, refused};
+use crate::web::server::gate::{BODY, Gate, is_for_programs};
 use crate::web::server::room::{Client, ConnectionPlace, Room};
 
 /// How long the head of a request may take, its body, and how long a connection may be idle.
@@ -70,8 +71,9 @@ async fn answer(
     router: &Router,
 ) -> std::result::Result<Response<Body>, Infallible> {
     let (mut parts, body) = request.into_parts();
+    let for_program = is_for_programs(parts.uri.path());
     let mut response = match gate.judge(&parts) {
-        Err(refusal) => text(refusal.status, refusal.message),
+        Err(refusal) => refused(refusal),
         Ok(visitor) => {
             parts.extensions.insert(visitor);
             // An action comes as a whole, or not at all.
@@ -81,10 +83,18 @@ async fn answer(
                     let Ok(response) = TowerToHyperService::new(router.clone()).call(request).await;
                     response
                 }
-                _ => text(StatusCode::REQUEST_TIMEOUT, "the request did not come to its end"),
+                _ => refused(Refusal::new(
+                    StatusCode::REQUEST_TIMEOUT,
+                    Kind::Io,
+                    "request_incomplete",
+                    "the request did not come to its end within five seconds",
+                )),
             }
         }
     };
+    if for_program {
+        response = for_programs(response);
+    }
     protect(response.headers_mut());
     Ok(response)
 }

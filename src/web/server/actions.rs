@@ -9,24 +9,31 @@ use std::time::Duration;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::response::Response;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::interviews::{self, AnswerRequest, Replaces};
-use crate::model::{DecidedAt, EventId, Kind, Problem, Question, Seq, StateName, Unit, WorkflowId};
+use crate::model::{DecidedAt, EventId, Question, Seq, StateName, Unit, WorkflowId};
 use crate::runs::{self, ApproveRequest, EmitRequest, StatusRequest, StatusVerb};
+use crate::runs::{read_request, request_schema};
 use crate::web::server::answer::{Found, failed, missing};
 use crate::web::server::live::{Live, Served};
 use crate::web::server::places::awaited_interview;
-use crate::web::server::respond::{BelowProject, Shared, project_of, report_act, with_run};
+use crate::web::server::respond::{BelowProject, Shared, project_of, report_act, unreadable, with_run};
 
 /// How long an action waits for another writer. Pages are made meanwhile.
 const WAIT: Duration = Duration::from_secs(2);
 
 /// The content of an action.
-fn content<T: DeserializeOwned>(body: &Bytes) -> Found<T> {
-    serde_json::from_slice(body)
-        .map_err(|error| Problem::new(Kind::Usage, "usage", format!("the action cannot be read: {error}")))
+fn content<T: DeserializeOwned + JsonSchema>(body: &Bytes) -> Found<T> {
+    match serde_json::from_slice(body) {
+        Ok(Value::Object(fields)) => read_request(&fields, request_schema::<T>)
+            .map_err(|why| unreadable(&format!("the content of the action does not fit: {why}"))),
+        Ok(_) => Err(unreadable("the content of the action is not a JSON object")),
+        Err(error) => Err(unreadable(&format!("the content of the action is not valid JSON: {error}"))),
+    }
 }
 
 /// The project and the workflow of a run that exists. Verbs would also take the beginning of a run's id.
@@ -36,7 +43,7 @@ fn found<'l>(live: &'l Live, project: &str, run: &str) -> Found<(&'l Served, Wor
 }
 
 /// A change of a run's status.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Change {
     /// Names the operation, so that a retry has no further effect.
@@ -97,7 +104,7 @@ pub(super) async fn reject(State(live): Shared, Path(run): BelowProject, body: B
 }
 
 /// An answer to a question of a run.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RunAnswer {
     /// Names the operation, so that a retry has no further effect.
@@ -124,7 +131,7 @@ pub(super) async fn answer(State(live): Shared, Path((project, run)): BelowProje
 }
 
 /// An answer to a question of an interview. It replaces no other one, and the same one again has no further effect.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct InterviewReply {
     document: String,

@@ -15,6 +15,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
     trusted-types flow";
 /// What the content of a file may do: nothing.
 const SANDBOX: &str = "default-src 'none'; sandbox; frame-ancestors 'none'; require-trusted-types-for 'script'";
+const JSON: &str = "application/json";
 const SINCE: HeaderName = HeaderName::from_static("flow-since");
 const COOP: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 const CORP: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
@@ -54,21 +55,83 @@ pub(super) fn of_moment(mut answer: Response<Body>, since: &str) -> Response<Bod
     answer
 }
 
-pub(super) fn text(status: StatusCode, message: &str) -> Response<Body> {
-    with_type(status, "text/plain; charset=utf-8", format!("{message}\n"))
+/// Why a request is not answered as it asks to be.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Refusal {
+    pub(super) status: StatusCode,
+    pub(super) problem: Problem,
+}
+
+impl Refusal {
+    pub(super) fn new(status: StatusCode, kind: Kind, code: &'static str, message: &str) -> Self {
+        Self { status, problem: Problem::new(kind, code, message) }
+    }
+
+    /// What the server itself could not do.
+    pub(super) fn failure(message: &str) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, Kind::Io, "answer_failed", message)
+    }
+
+    /// What a status alone says: the library that leads requests to their addresses refuses some by itself.
+    fn of_status(status: StatusCode) -> Self {
+        match status {
+            StatusCode::NOT_FOUND => missing("there is nothing at this address").into(),
+            StatusCode::METHOD_NOT_ALLOWED => {
+                let message = "what is at this address is asked for with another method, see `Allow`";
+                Self::new(status, Kind::Usage, "wrong_method", message)
+            }
+            _ if status.is_client_error() => {
+                Self::new(status, Kind::Usage, "usage", "the address or the request cannot be read")
+            }
+            _ => Self { status, ..Self::failure("the request could not be answered") },
+        }
+    }
+}
+
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Self {
+        Self { status: status_of(&problem), problem }
+    }
+}
+
+/// The answer that says why, as text. [`for_programs`] makes an object of it.
+pub(super) fn refused(refusal: impl Into<Refusal>) -> Response<Body> {
+    let refusal = refusal.into();
+    let mut answer =
+        with_type(refusal.status, "text/plain; charset=utf-8", format!("{}\n", refusal.problem.one_line()));
+    answer.extensions_mut().insert(refusal);
+    answer
+}
+
+/// The answer as programs get it: every failure is an object as commands give it, wherever it comes from.
+pub(super) fn for_programs(mut answer: Response<Body>) -> Response<Body> {
+    let status = answer.status();
+    let failed = status.is_client_error() || status.is_server_error();
+    if !failed || answer.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == JSON) {
+        return answer;
+    }
+    let refusal = answer.extensions_mut().remove::<Refusal>().unwrap_or_else(|| Refusal::of_status(status));
+    let object = serde_json::json!({ "error": refusal.problem }).to_string();
+    let headers = answer.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(JSON));
+    headers.remove(header::CONTENT_LENGTH);
+    *answer.body_mut() = object.into();
+    answer
 }
 
 pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response<Body> {
     match serde_json::to_string(value) {
-        Ok(text) => with_type(status, "application/json", text),
-        Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, "the answer is not valid JSON"),
+        Ok(text) => with_type(status, JSON, text),
+        Err(_) => refused(Refusal::failure("the answer is not valid JSON")),
     }
 }
 
 /// A file of other people's: never a page, whatever it holds. `kind` is the type of an image; anything else is text.
 pub(super) fn file(kind: Option<&'static str>, bytes: Vec<u8>, from: u64, len: u64) -> Response<Body> {
     if bytes.is_empty() && from > 0 {
-        let mut answer = text(StatusCode::RANGE_NOT_SATISFIABLE, &format!("the file has {len} bytes"));
+        let message = format!("the file has {len} bytes, so it has no byte {from}");
+        let status = StatusCode::RANGE_NOT_SATISFIABLE;
+        let mut answer = refused(Refusal::new(status, Kind::Usage, "no_such_part", &message));
         if let Ok(range) = format!("bytes */{len}").parse() {
             answer.headers_mut().insert(header::CONTENT_RANGE, range);
         }

@@ -1,16 +1,19 @@
 //! The files that runs refer to: evidence by its name, and registered artifacts. No path of a file system is made of an
 //! address: the run has to refer to the file, and the store opens it.
 
-use axum::extract::{Extension, Path, Query, State};
-use axum::http::StatusCode;
+use axum::extract::{Extension, Path, State};
 use axum::response::Response;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::picture::page::file_page;
 use crate::runs::{EvidenceFile, FeedRun, FileContent, Result};
-use crate::web::server::answer::{file, missing, status_of, text};
+use crate::web::server::answer::{Found, file, refused};
 use crate::web::server::gate::Visitor;
-use crate::web::server::respond::{BelowProject, Shared, page_from_reader, page_of, with_run};
+use crate::web::server::live::Live;
+use crate::web::server::respond::{
+    Asked, BelowProject, Shared, asked, page_from_reader, page_of, unreadable, with_run,
+};
 
 /// How many bytes of a file one answer has.
 const PART: usize = 1 << 20;
@@ -20,8 +23,9 @@ const IMAGE: u64 = 8 << 20;
 const SHOWN: usize = 256 << 10;
 
 /// Which file, and from which byte on.
-#[derive(Debug, Deserialize)]
-pub(super) struct FileQuery {
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct FileQuery {
     evidence: Option<String>,
     artifact: Option<String>,
     #[serde(default)]
@@ -29,11 +33,11 @@ pub(super) struct FileQuery {
 }
 
 impl FileQuery {
-    fn file(&self) -> Option<EvidenceFile> {
+    fn file(&self) -> Found<EvidenceFile> {
         match (&self.evidence, &self.artifact) {
-            (Some(name), None) => Some(EvidenceFile::Evidence(name.clone())),
-            (None, Some(path)) => Some(EvidenceFile::Artifact(path.clone())),
-            _ => None,
+            (Some(name), None) => Ok(EvidenceFile::Evidence(name.clone())),
+            (None, Some(path)) => Ok(EvidenceFile::Artifact(path.clone())),
+            _ => Err(unreadable("the query names no file: it has either `evidence` or `artifact`")),
         }
     }
 }
@@ -46,29 +50,29 @@ fn part(run: &FeedRun<'_>, file: &EvidenceFile, from: u64) -> Result<FileContent
     if is_whole_image { run.content(file, 0, usize::try_from(IMAGE).unwrap_or(PART)) } else { Ok(found) }
 }
 
-pub(super) async fn raw(
-    State(live): Shared,
-    Path((project, run)): BelowProject,
-    Query(wanted): Query<FileQuery>,
-) -> Response {
-    let Some(named) = wanted.file() else {
-        return text(StatusCode::BAD_REQUEST, "one of evidence and artifact is needed");
-    };
-    page_from_reader(live, move |live| match with_run(live, &project, &run, |run, _| part(run, &named, wanted.from)) {
-        Ok(found) => file(found.image, found.bytes, wanted.from, found.len),
-        Err(problem) => text(status_of(&problem), &live.hide.in_problem(problem).one_line()),
+pub(super) async fn raw(State(live): Shared, Path((project, run)): BelowProject, query: Asked) -> Response {
+    page_from_reader(live, move |live| match found(live, &project, &run, query) {
+        Ok(response) => response,
+        Err(problem) => refused(live.hide.in_problem(problem)),
     })
     .await
+}
+
+fn found(live: &Live, project: &str, run: &str, query: Asked) -> Found<Response> {
+    let wanted: FileQuery = asked(query)?;
+    let named = wanted.file()?;
+    let found = with_run(live, project, run, |run, _| part(run, &named, wanted.from))?;
+    Ok(file(found.image, found.bytes, wanted.from, found.len))
 }
 
 pub(super) async fn shown(
     State(live): Shared,
     Extension(visitor): Extension<Visitor>,
     Path((project, run)): BelowProject,
-    Query(wanted): Query<FileQuery>,
+    query: Asked,
 ) -> Response {
     page_of(live, visitor, "This file", move |live| {
-        let named = wanted.file().ok_or_else(|| missing("the address names no file"))?;
+        let named = asked::<FileQuery>(query)?.file()?;
         with_run(live, &project, &run, |found, _| {
             Ok(file_page(&project, found.id(), &named, &found.content(&named, 0, SHOWN)?))
         })

@@ -15,12 +15,17 @@ use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use sha2::{Digest as _, Sha256};
 
+use crate::model::Kind;
+use crate::web::server::answer::Refusal;
+
 /// The path of the live feed.
 pub(super) const SOCKET: &str = "/ws";
 /// Where programs ask, and where pages act.
-const API: &str = "/api/v1/";
+const API: &str = "/api";
 /// The longest body of a request, in bytes.
 pub(super) const BODY: usize = 1 << 20;
+/// What a request without the token is told.
+pub(super) const NEEDS_TOKEN: &str = "this needs the token of the server, as `Authorization: Bearer TOKEN`";
 /// The protocol of the live feed.
 pub(super) const PROTOCOL: &str = "flow.v1";
 /// Before the token, in the protocols that a socket offers: browsers let pages set no other header.
@@ -34,15 +39,26 @@ pub(super) struct Visitor {
     pub(super) is_known: bool,
 }
 
-/// Why the gate does not let a request through.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refusal {
-    pub(super) status: StatusCode,
-    pub(super) message: &'static str,
+/// Whether what is at this path is for programs: its answers are JSON, whatever they say.
+pub(super) fn is_for_programs(path: &str) -> bool {
+    path.strip_prefix(API).is_some_and(|below| below.is_empty() || below.starts_with('/'))
 }
 
-fn refuse<T>(status: StatusCode, message: &'static str) -> Result<T, Refusal> {
-    Err(Refusal { status, message })
+fn wrong_host(message: &str) -> Refusal {
+    Refusal::new(StatusCode::MISDIRECTED_REQUEST, Kind::Usage, "wrong_host", message)
+}
+
+fn foreign(message: &str) -> Refusal {
+    Refusal::new(StatusCode::FORBIDDEN, Kind::Unsafe, "foreign_request", message)
+}
+
+/// The token is missing, or it is another one.
+pub(super) fn unknown(message: &str) -> Refusal {
+    Refusal::new(StatusCode::UNAUTHORIZED, Kind::Unsafe, "wrong_token", message)
+}
+
+fn wrong_length(status: StatusCode, message: &str) -> Refusal {
+    Refusal::new(status, Kind::Usage, "wrong_length", message)
 }
 
 /// What a request is for.
@@ -83,59 +99,51 @@ impl Gate {
         let host = match only(&request.headers, &HOST) {
             Some(host) if self.is_own(host) => host,
             _ => {
-                return refuse(
-                    StatusCode::MISDIRECTED_REQUEST,
+                return Err(wrong_host(
                     "this is not the host that the server was started for; a forwarded port needs --allow-host HOST:PORT",
-                );
+                ));
             }
         };
         // A request may name its host in its first line, too, as requests to a proxy do.
         if let Some(target) = request.uri.authority()
             && !self.is_own(target.as_str())
         {
-            return refuse(StatusCode::MISDIRECTED_REQUEST, "the address names another host");
+            return Err(wrong_host("the address names another host"));
         }
         let aim = self.aim(request)?;
-        if let Some(refused) = foreign(&request.headers, host, aim) {
-            return refuse(StatusCode::FORBIDDEN, refused);
+        if let Some(why) = from_elsewhere(&request.headers, host, aim) {
+            return Err(foreign(why));
         }
         match self.token_of(&request.headers, aim) {
             Some(true) => Ok(Visitor { is_known: true }),
-            Some(false) => refuse(StatusCode::UNAUTHORIZED, "the token is not the one of this server"),
-            None if aim != Aim::Page => refuse(StatusCode::UNAUTHORIZED, "this needs the token"),
-            None => Ok(Visitor { is_known: false }),
+            Some(false) => Err(unknown("the token is not the one of this server")),
+            None if aim == Aim::Page && !is_for_programs(request.uri.path()) => Ok(Visitor { is_known: false }),
+            None => Err(unknown(NEEDS_TOKEN)),
         }
     }
 
     /// What the request is for, by its method, its path and its body.
     fn aim(&self, request: &Parts) -> Result<Aim, Refusal> {
         let (headers, path) = (&request.headers, request.uri.path());
-        if request.method == Method::POST && self.actions && path.starts_with(API) {
-            // Pages of other sites can send forms and plain text without asking, and JSON only after asking.
-            if only(headers, &CONTENT_TYPE) != Some("application/json") {
-                return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "an action is application/json");
-            }
-            // With another encoding the length would not be what is read.
-            return match only(headers, &CONTENT_LENGTH).unwrap_or_default().parse::<usize>() {
-                _ if headers.contains_key(TRANSFER_ENCODING) => {
-                    refuse(StatusCode::LENGTH_REQUIRED, "an action has a length")
-                }
-                Ok(len) if len > BODY => refuse(StatusCode::PAYLOAD_TOO_LARGE, "the action is too long"),
-                Ok(_) => Ok(Aim::Action),
-                Err(_) => refuse(StatusCode::LENGTH_REQUIRED, "an action has a length"),
-            };
+        if request.method == Method::POST && self.actions && path.starts_with("/api/v1/") {
+            return action(headers);
+        }
+        if request.method == Method::OPTIONS {
+            return Err(foreign("this server does not tell other sites what they may ask for"));
         }
         if !matches!(request.method, Method::GET | Method::HEAD) {
-            let status =
-                if request.method == Method::OPTIONS { StatusCode::FORBIDDEN } else { StatusCode::METHOD_NOT_ALLOWED };
-            let message = if self.actions { "nothing can be done here" } else { "this server only shows" };
-            return refuse(status, message);
+            let message = if self.actions {
+                "nothing can be done here: actions are POSTs to addresses below /api/v1"
+            } else {
+                "this server only shows; `flow serve --allow-actions` begins one whose pages may act"
+            };
+            return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, Kind::Usage, "wrong_method", message));
         }
         for header in [CONTENT_LENGTH, TRANSFER_ENCODING] {
             if let Some(value) = headers.get(header)
                 && value != "0"
             {
-                return refuse(StatusCode::BAD_REQUEST, "a request for a page has no body");
+                return Err(wrong_length(StatusCode::BAD_REQUEST, "a request that only reads has no content"));
             }
         }
         Ok(if path == SOCKET { Aim::Socket } else { Aim::Page })
@@ -160,6 +168,28 @@ impl Gate {
     }
 }
 
+/// An action, by its headers.
+fn action(headers: &HeaderMap) -> Result<Aim, Refusal> {
+    // Pages of other sites can send forms and plain text without asking, and JSON only after asking.
+    if only(headers, &CONTENT_TYPE) != Some("application/json") {
+        let (status, message) =
+            (StatusCode::UNSUPPORTED_MEDIA_TYPE, "the Content-Type of an action is application/json");
+        return Err(Refusal::new(status, Kind::Usage, "wrong_content_type", message));
+    }
+    let Ok(len) = only(headers, &CONTENT_LENGTH).unwrap_or_default().parse::<usize>() else {
+        return Err(wrong_length(StatusCode::LENGTH_REQUIRED, "an action has a Content-Length"));
+    };
+    // With another encoding the length would not be what is read.
+    if headers.contains_key(TRANSFER_ENCODING) {
+        return Err(wrong_length(StatusCode::LENGTH_REQUIRED, "an action has no Transfer-Encoding"));
+    }
+    if len > BODY {
+        let message = format!("the content of an action has at most {BODY} bytes");
+        return Err(wrong_length(StatusCode::PAYLOAD_TOO_LARGE, &message));
+    }
+    Ok(Aim::Action)
+}
+
 /// The token among the protocols that a socket offers.
 fn offered_token(headers: &HeaderMap) -> Option<&str> {
     for value in headers.get_all(SEC_WEBSOCKET_PROTOCOL) {
@@ -174,7 +204,7 @@ fn offered_token(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// Why a request comes from another site; `None` if it does not.
-fn foreign(headers: &HeaderMap, host: &str, aim: Aim) -> Option<&'static str> {
+fn from_elsewhere(headers: &HeaderMap, host: &str, aim: Aim) -> Option<&'static str> {
     let mut origins = headers.get_all(ORIGIN).iter();
     let own = format!("http://{host}");
     match origins.next() {

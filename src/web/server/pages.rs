@@ -3,22 +3,25 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{Extension, Path, Query, State};
+use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::{get, post};
 use axum::{Router, middleware};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::model::{Event, Seq};
 use crate::picture::page::{self, LOG_PAGE, LogPart, RunPage, message_page, run_page, runs_page, says};
 use crate::picture::{LogFilter, diagram};
-use crate::runs::{CardFilter, CardGroup, EvidenceReport};
-use crate::web::server::answer::{json as as_json, text, with_type};
-use crate::web::server::gate::Visitor;
+use crate::runs::{CardFilter, EvidenceReport};
+use crate::web::server::answer::{Found, refused, with_type};
+use crate::web::server::gate::{NEEDS_TOKEN, Visitor, unknown};
 use crate::web::server::live::{Live, cards};
-use crate::web::server::respond::{BelowProject, Shared, page_from_reader, page_of, report_run, shown, with_run};
+use crate::web::server::respond::{
+    Asked, AsksNothing, BelowProject, Shared, asked, page_of, report_from_reader, report_run, shown, with_run,
+};
 use crate::web::server::{actions, files, places, socket};
 
 /// How many activities a page shows.
@@ -76,100 +79,79 @@ async fn only_known(
     request: axum::extract::Request,
     next: middleware::Next,
 ) -> Response {
-    if visitor.is_known { next.run(request).await } else { text(StatusCode::UNAUTHORIZED, "this needs the token") }
+    if visitor.is_known { next.run(request).await } else { refused(unknown(NEEDS_TOKEN)) }
 }
 
 async fn nothing(Extension(visitor): Extension<Visitor>) -> Response {
     shown(visitor, StatusCode::NOT_FOUND, || message_page("Not found", "There is nothing at this address."))
 }
 
-/// The query of the page of all runs. An empty field of a form is none.
-#[derive(Debug, Deserialize)]
-#[serde(default)]
-struct Search {
-    group: Option<CardGroup>,
-    search: Option<String>,
-    workflow: Option<String>,
-    status: Option<String>,
-    sort: Option<String>,
-    skip: usize,
-    limit: usize,
+/// The runs that the query asks for.
+fn filter(query: Asked) -> Found<CardFilter> {
+    let mut filter: CardFilter = asked(query)?;
+    filter.limit = filter.limit.min(EVENTS);
+    filter.search = filter.search.map(|text| text.trim().to_owned());
+    Ok(filter)
 }
 
-impl Default for Search {
-    fn default() -> Self {
-        let limit = CardFilter::default().limit;
-        Self { group: None, search: None, workflow: None, status: None, sort: None, skip: 0, limit }
-    }
-}
-
-impl From<Search> for CardFilter {
-    fn from(asked: Search) -> Self {
-        let status = given(asked.status).and_then(|name| name.parse().ok());
-        let sort = given(asked.sort).and_then(|name| name.parse().ok()).unwrap_or_default();
-        let (search, workflow) = (given(asked.search), given(asked.workflow));
-        let (group, skip, limit) = (asked.group, asked.skip, asked.limit.min(EVENTS));
-        Self { group, search, workflow, status, sort, skip, limit }
-    }
-}
-
-fn given(field: Option<String>) -> Option<String> {
-    let text = field?.trim().to_owned();
-    if text.is_empty() { None } else { Some(text) }
-}
-
-async fn runs(State(live): Shared, Extension(visitor): Extension<Visitor>, Query(search): Query<Search>) -> Response {
-    let filter = CardFilter::from(search);
+async fn runs(State(live): Shared, Extension(visitor): Extension<Visitor>, query: Asked) -> Response {
     page_of(live, visitor, "This list", move |live| {
+        let filter = filter(query)?;
         let now = live.clock.now();
         Ok(runs_page(&cards(live, &filter), &filter, now))
     })
     .await
 }
 
-async fn list(State(live): Shared, Query(search): Query<Search>) -> Response {
-    let filter = CardFilter::from(search);
-    page_from_reader(live, move |live| as_json(StatusCode::OK, &json!({ "projects": cards(live, &filter) }))).await
+async fn list(State(live): Shared, query: Asked) -> Response {
+    report_from_reader(live, move |live| Ok(json!({ "projects": cards(live, &filter(query)?) }))).await
 }
 
 /// Which state of a run, and which part of its log.
-#[derive(Debug, Default, Clone, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 struct When {
     /// After this event.
     at: Option<u64>,
     /// The last event of the log to show.
     log: Option<u64>,
-    /// Which events of the log, by name.
-    only: Option<String>,
+    /// Which events of the log.
+    only: LogFilter,
     /// Only events with this text.
     find: Option<String>,
+}
+
+/// Which state of a run, for programs.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct ReportWhen {
+    /// After this event.
+    at: Option<u64>,
 }
 
 async fn run_shown(
     State(live): Shared,
     Extension(visitor): Extension<Visitor>,
     Path((project, run)): BelowProject,
-    Query(when): Query<When>,
+    query: Asked,
 ) -> Response {
     page_of(live, visitor, "This run", move |live| {
+        let When { at, log, only, find } = asked(query)?;
+        let find = find.map(|text| text.trim().to_owned());
         // Without the feed, for which others wait. At an earlier time the files are not known.
-        let seen = match when.at {
+        let seen = match at {
             None => Some(with_run(live, &project, &run, |run, _| Ok(run.seen_commands()))?),
             Some(_) => None,
         };
         let evidence_states = seen.map(|seen| seen.states_within(LOOKING)).unwrap_or_default();
         with_run(live, &project, &run, |run, address| {
-            let at = when.at.map(Seq);
-            let report = run.report(at)?;
-            let (activities, all_activities) = run.shown_activities(at, ACTIVITIES);
+            let seq = at.map(Seq);
+            let report = run.report(seq)?;
+            let (activities, all_activities) = run.shown_activities(seq, ACTIVITIES);
             let evidence = run.evidence(&report)?;
             // A page about an earlier state shows the log up to that state.
-            let end = when.log.or(when.at).unwrap_or(report.last.0).min(report.last.0);
-            let filter = given(when.only).and_then(|name| name.parse().ok()).unwrap_or_default();
-            let find = given(when.find);
-            let takes =
-                |event: &Event| LogFilter::takes(filter, event) && find.as_deref().is_none_or(|text| says(event, text));
+            let end = log.or(at).unwrap_or(report.last.0).min(report.last.0);
+            let takes = |event: &Event| only.takes(event) && find.as_deref().is_none_or(|text| says(event, text));
             let (log, earlier) = run.log_until(Seq(end), LOG_PAGE, takes);
             let view = RunPage {
                 run: &report,
@@ -177,7 +159,7 @@ async fn run_shown(
                 all_activities,
                 evidence: &evidence,
                 evidence_states: &evidence_states,
-                log: LogPart { report: &log, filter, find: find.as_deref(), earlier },
+                log: LogPart { report: &log, filter: only, find: find.as_deref(), earlier },
                 machine: run.machine(),
                 address: Some(address),
                 now: live.clock.now(),
@@ -189,45 +171,57 @@ async fn run_shown(
     .await
 }
 
-async fn run(State(live): Shared, Path(run): BelowProject, Query(when): Query<When>) -> Response {
-    report_run(live, run, move |run| run.report(when.at.map(Seq))).await
+async fn run(State(live): Shared, Path(run): BelowProject, query: Asked) -> Response {
+    report_run(live, run, query, |run, ReportWhen { at }| run.report(at.map(Seq))).await
 }
 
-/// A part of a list.
-#[derive(Debug, Deserialize)]
-#[serde(default)]
-struct ListPart {
-    after: u64,
+/// A part of the list of activities.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct ActivityPart {
     skip: usize,
     limit: usize,
 }
 
-impl Default for ListPart {
+impl Default for ActivityPart {
     fn default() -> Self {
-        Self { after: 0, skip: 0, limit: ACTIVITIES }
+        Self { skip: 0, limit: ACTIVITIES }
     }
 }
 
-async fn activities(State(live): Shared, Path(run): BelowProject, Query(part): Query<ListPart>) -> Response {
-    let limit = part.limit.min(EVENTS);
-    report_run(live, run, move |run| Ok(run.activities(None, part.skip, limit))).await
+/// A part of a log.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct EventPart {
+    after: u64,
+    limit: usize,
 }
 
-async fn log(State(live): Shared, Path(run): BelowProject, Query(part): Query<ListPart>) -> Response {
-    let limit = part.limit.min(EVENTS);
-    report_run(live, run, move |run| Ok(run.log(Seq(part.after), limit))).await
+impl Default for EventPart {
+    fn default() -> Self {
+        Self { after: 0, limit: ACTIVITIES }
+    }
 }
 
-async fn evidence(State(live): Shared, Path(run): BelowProject) -> Response {
-    report_run(live, run, |run| {
+async fn activities(State(live): Shared, Path(run): BelowProject, query: Asked) -> Response {
+    report_run(live, run, query, |run, ActivityPart { skip, limit }| Ok(run.activities(None, skip, limit.min(EVENTS))))
+        .await
+}
+
+async fn log(State(live): Shared, Path(run): BelowProject, query: Asked) -> Response {
+    report_run(live, run, query, |run, EventPart { after, limit }| Ok(run.log(Seq(after), limit.min(EVENTS)))).await
+}
+
+async fn evidence(State(live): Shared, Path(run): BelowProject, query: Asked) -> Response {
+    report_run(live, run, query, |run, AsksNothing {}| {
         let evidence = run.evidence(&run.report(None)?)?;
         Ok(EvidenceReport { evidence, seen: Vec::new(), unreadable: Vec::new(), notes: Vec::new() })
     })
     .await
 }
 
-async fn drawn(State(live): Shared, Path(run): BelowProject) -> Response {
-    report_run(live, run, |run| {
+async fn drawn(State(live): Shared, Path(run): BelowProject, query: Asked) -> Response {
+    report_run(live, run, query, |run, AsksNothing {}| {
         let report = run.report(None)?;
         Ok(run.machine().map(|machine| diagram(machine, &report.here())))
     })

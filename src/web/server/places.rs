@@ -1,11 +1,11 @@
 //! The pages that are not about runs: sessions, workflows and interviews, of all projects and of one; and the same for
 //! programs.
 
-use axum::extract::{Extension, Path, Query, State};
-use axum::http::StatusCode;
+use axum::extract::{Extension, Path, State};
 use axum::response::Response;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::interviews::{self, OpenInterview};
 use crate::modes;
@@ -15,11 +15,13 @@ use crate::picture::page::{
     sessions_page, workflow_page, workflows_page,
 };
 use crate::runs::{self, Card, CardFilter, PhaseUses, WorkflowUse, phase_uses};
-use crate::web::server::answer::{Found, failed, json as as_json, missing};
+use crate::web::server::answer::{Found, failed, missing};
 use crate::web::server::gate::Visitor;
 use crate::web::server::hide::Hide;
 use crate::web::server::live::{Live, Served};
-use crate::web::server::respond::{BelowProject, Shared, page_from_reader, page_of, project_of, report_from_reader};
+use crate::web::server::respond::{
+    Asked, AsksNothing, BelowProject, Shared, asked, page_of, project_of, report_from_reader,
+};
 
 /// How many runs the page of a workflow shows.
 const RUNS: usize = 100;
@@ -35,8 +37,10 @@ fn of_each<T>(live: &Live, read: impl Fn(&Served) -> Found<T>) -> Vec<(String, F
     found
 }
 
-/// The same for programs.
-fn listed<T: Serialize>(found: Vec<(String, Found<T>)>) -> Response {
+/// The same for programs. The query asks for nothing else.
+fn listed<T: Serialize>(query: Asked, found: impl FnOnce() -> Vec<(String, Found<T>)>) -> Found<Value> {
+    let AsksNothing {} = asked(query)?;
+    let found = found();
     let mut projects = Vec::with_capacity(found.len());
     for (project, found) in found {
         projects.push(match found {
@@ -44,7 +48,7 @@ fn listed<T: Serialize>(found: Vec<(String, Found<T>)>) -> Response {
             Err(error) => json!({ "project": project, "error": error }),
         });
     }
-    as_json(StatusCode::OK, &json!({ "projects": projects }))
+    Ok(json!({ "projects": projects }))
 }
 
 fn sessions_in(project: &Served) -> Found<ProjectSessions> {
@@ -54,8 +58,8 @@ fn sessions_in(project: &Served) -> Found<ProjectSessions> {
     Ok(ProjectSessions { project: project.name.clone(), sessions, policy })
 }
 
-pub(super) async fn sessions(State(live): Shared) -> Response {
-    page_from_reader(live, |live| listed(of_each(live, sessions_in))).await
+pub(super) async fn sessions(State(live): Shared, query: Asked) -> Response {
+    report_from_reader(live, |live| listed(query, || of_each(live, sessions_in))).await
 }
 
 pub(super) async fn sessions_shown(State(live): Shared, Extension(visitor): Extension<Visitor>) -> Response {
@@ -74,8 +78,8 @@ fn workflows_in(project: &Served) -> Found<ProjectWorkflows> {
     Ok(ProjectWorkflows { project: project.name.clone(), workflows })
 }
 
-pub(super) async fn workflows(State(live): Shared) -> Response {
-    page_from_reader(live, |live| listed(of_each(live, workflows_in))).await
+pub(super) async fn workflows(State(live): Shared, query: Asked) -> Response {
+    report_from_reader(live, |live| listed(query, || of_each(live, workflows_in))).await
 }
 
 pub(super) async fn workflows_shown(State(live): Shared, Extension(visitor): Extension<Visitor>) -> Response {
@@ -94,8 +98,9 @@ fn runs_of(project: &Served, workflow: &str) -> (WorkflowUse, PhaseUses, Vec<Car
     (used.map(|(_, runs)| runs).unwrap_or_default(), phases, open)
 }
 
-pub(super) async fn workflow(State(live): Shared, Path((project, workflow)): BelowProject) -> Response {
+pub(super) async fn workflow(State(live): Shared, Path((project, workflow)): BelowProject, query: Asked) -> Response {
     report_from_reader(live, move |live| {
+        let AsksNothing {} = asked(query)?;
         let project = project_of(live, &project)?;
         let (report, machine) = runs::workflow_named(&project.cx, &workflow).map_err(failed)?;
         let (used, phases, _) = runs_of(project, &workflow);
@@ -141,8 +146,8 @@ fn interviews_in(project: &Served, hide: &Hide) -> Found<ProjectInterviews> {
     Ok(ProjectInterviews { project: project.name.clone(), interviews })
 }
 
-pub(super) async fn interviews(State(live): Shared) -> Response {
-    page_from_reader(live, |live| listed(of_each(live, |project| interviews_in(project, &live.hide)))).await
+pub(super) async fn interviews(State(live): Shared, query: Asked) -> Response {
+    report_from_reader(live, |live| listed(query, || of_each(live, |project| interviews_in(project, &live.hide)))).await
 }
 
 pub(super) async fn interviews_shown(State(live): Shared, Extension(visitor): Extension<Visitor>) -> Response {
@@ -153,8 +158,9 @@ pub(super) async fn interviews_shown(State(live): Shared, Extension(visitor): Ex
 }
 
 /// Which interview.
-#[derive(Debug, Deserialize)]
-pub(super) struct InterviewQuery {
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct InterviewQuery {
     document: String,
 }
 
@@ -169,9 +175,10 @@ pub(super) async fn interview_shown(
     State(live): Shared,
     Extension(visitor): Extension<Visitor>,
     Path(project): Path<String>,
-    Query(InterviewQuery { document }): Query<InterviewQuery>,
+    query: Asked,
 ) -> Response {
     page_of(live, visitor, "This interview", move |live| {
+        let InterviewQuery { document } = asked(query)?;
         let served = project_of(live, &project)?;
         let one = awaited_interview(served, &live.hide, &document)?;
         let status = interviews::status(&served.cx, &one.document).map_err(failed)?;

@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use serde::Serialize;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
-use crate::model::{Kind, RunId};
+use crate::model::{Kind, Problem, RunId};
 use crate::picture::page::{self, Page, Place, document, message_page};
 use crate::runs::{FeedRun, Result};
-use crate::web::server::answer::{Found, failed, html, missing, of_moment, reported, text};
+use crate::runs::{read_request, request_schema};
+use crate::web::server::answer::{Found, Refusal, failed, html, missing, of_moment, refused, reported, status_of};
 use crate::web::server::gate::Visitor;
 use crate::web::server::live::{Live, Panicked, Served, acting, on_reader};
 
@@ -20,6 +23,46 @@ pub(super) type Shared = State<Arc<Live>>;
 
 /// The project in an address, and the run or the workflow below it.
 pub(super) type BelowProject = Path<(String, String)>;
+
+/// The query of an address, as it came.
+pub(super) type Asked = Query<Vec<(String, String)>>;
+
+/// What cannot be read of a request: its query, or its content.
+pub(super) fn unreadable(why: &str) -> Problem {
+    Problem::new(Kind::Usage, "usage", why)
+}
+
+/// The query of an address that answers with everything.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AsksNothing {}
+
+/// What the query of an address asks for. An empty field of a form is none.
+pub(super) fn asked<T: DeserializeOwned + JsonSchema>(Query(given): Asked) -> Found<T> {
+    let schema = request_schema::<T>();
+    let mut fields = Map::new();
+    for (name, text) in given {
+        if text.trim().is_empty() {
+            continue;
+        }
+        let is_number = is_integer(&schema["properties"][&name]["type"]);
+        let value = match text.parse::<u64>() {
+            Ok(number) if is_number => number.into(),
+            _ => Value::String(text),
+        };
+        if fields.insert(name.clone(), value).is_some() {
+            return Err(unreadable(&format!("the query has `{name:.60}` more than once")));
+        }
+    }
+    read_request(&fields, request_schema::<T>).map_err(|why| unreadable(&format!("the query does not fit: {why}")))
+}
+
+fn is_integer(kind: &Value) -> bool {
+    match kind {
+        Value::Array(kinds) => kinds.iter().any(is_integer),
+        kind => kind == "integer",
+    }
+}
 
 /// A page, or the shell for those who have not shown the token.
 pub(super) fn shown(visitor: Visitor, status: StatusCode, make: impl FnOnce() -> Page) -> Response {
@@ -43,8 +86,11 @@ pub(super) async fn page_of(
             Ok(page) => (StatusCode::OK, page),
             Err(problem) => {
                 let problem = live.hide.in_problem(problem);
-                // A page that says why is a page, so the status is 200.
-                let status = if problem.kind == Kind::NotFound { StatusCode::NOT_FOUND } else { StatusCode::OK };
+                let status = match problem.kind {
+                    Kind::NotFound | Kind::Usage => status_of(&problem),
+                    // A page that says why is a page.
+                    _ => StatusCode::OK,
+                };
                 (status, message_page(&format!("{what} cannot be shown"), &problem.one_line()))
             }
         };
@@ -60,7 +106,7 @@ pub(super) async fn page_from_reader(
 ) -> Response {
     match on_reader(&live, read).await {
         Ok(response) => response,
-        Err(Panicked) => text(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made"),
+        Err(Panicked) => refused(Refusal::failure("the page could not be made")),
     }
 }
 
@@ -72,13 +118,18 @@ pub(super) async fn report_from_reader<T: Serialize>(
     page_from_reader(live, move |live| reported(read(live).map_err(|problem| live.hide.in_problem(problem)))).await
 }
 
-/// As [`report_from_reader`], about a run of a project.
-pub(super) async fn report_run<T: Serialize>(
+/// As [`report_from_reader`], about a run of a project and what the query asks for.
+pub(super) async fn report_run<Q: DeserializeOwned + JsonSchema, T: Serialize>(
     live: Arc<Live>,
     (project, run): (String, String),
-    read: impl FnOnce(&FeedRun) -> Result<T> + Send + 'static,
+    query: Asked,
+    read: impl FnOnce(&FeedRun, Q) -> Result<T> + Send + 'static,
 ) -> Response {
-    report_from_reader(live, move |live| with_run(live, &project, &run, |run, _| read(run))).await
+    report_from_reader(live, move |live| {
+        let asked = asked(query)?;
+        with_run(live, &project, &run, |run, _| read(run, asked))
+    })
+    .await
 }
 
 /// As [`report_from_reader`], for an action.
@@ -93,7 +144,7 @@ pub(super) async fn report_act<T: Serialize>(
     match response.await {
         Ok(response) => response,
         // It may be done all the same: the panic can be behind the last write.
-        Err(Panicked) => text(StatusCode::INTERNAL_SERVER_ERROR, "the action came to no answer; look at the run again"),
+        Err(Panicked) => refused(Refusal::failure("the action came to no answer; look at the run again")),
     }
 }
 

@@ -20,9 +20,9 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{interval, timeout};
 
-use crate::model::RunId;
+use crate::model::{Kind, RunId};
 use crate::runs::{CardFilter, Cursor};
-use crate::web::server::answer::text;
+use crate::web::server::answer::{Refusal, refused};
 use crate::web::server::gate::PROTOCOL;
 use crate::web::server::live::{Live, Notice, Panicked, cards, on_reader};
 use crate::web::server::respond::Shared;
@@ -71,7 +71,8 @@ struct WatchedRun {
 
 pub(super) async fn open(State(live): Shared, upgrade: WebSocketUpgrade) -> Response<Body> {
     let Ok(place) = Arc::clone(&ROOM).try_acquire_owned() else {
-        return text(StatusCode::SERVICE_UNAVAILABLE, "too many pages are open");
+        let message = "as many live feeds are open as may be";
+        return refused(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, Kind::Held, "too_many_feeds", message));
     };
     upgrade
         .protocols([PROTOCOL])

@@ -1,12 +1,38 @@
-//! Why the arguments of a call do not fit: which of them, and what it has to be. The words are those of the schema that the
-//! caller knows, not those of the library that reads the request.
+//! Requests as JSON, and why one does not fit: which of its fields, and what it has to be. The words are those of the schema
+//! that the caller knows, not those of the library that reads the request, which names types of Rust.
 
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::mcp::server::schema::field_names;
+/// The whole schema of a request.
+#[must_use]
+pub fn request_schema<T: JsonSchema>() -> Value {
+    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().into()
+}
+
+/// The names of the fields of an object with this schema.
+#[must_use]
+pub fn field_names(schema: &Value) -> Vec<&str> {
+    schema["properties"].as_object().into_iter().flat_map(Map::keys).map(String::as_str).collect()
+}
+
+/// Reads a request from its fields, or says which of them does not fit. `schema` is asked for only then.
+pub fn read_request<Q: DeserializeOwned>(fields: &Map<String, Value>, schema: fn() -> Value) -> Result<Q, String> {
+    match serde_json::from_value(Value::Object(fields.clone())) {
+        Ok(request) => Ok(request),
+        Err(_) => Err(misfit(&schema(), fields, &why_unreadable::<Q>)),
+    }
+}
+
+/// Why a value is not such a request; none if it is.
+fn why_unreadable<Q: DeserializeOwned>(value: Value) -> Option<String> {
+    Some(serde_json::from_value::<Q>(value).err()?.to_string())
+}
 
 /// Why a request with this schema could not be read from the arguments. `read` says why a value cannot be read; none if it can.
-pub(super) fn misfit(whole: &Value, arguments: &Map<String, Value>, read: &dyn Fn(Value) -> Option<String>) -> String {
+fn misfit(whole: &Value, arguments: &Map<String, Value>, read: &dyn Fn(Value) -> Option<String>) -> String {
     let schema = RequestSchema { whole };
     if let Some(why) = schema.fields(whole, "", arguments) {
         return why;
@@ -79,7 +105,11 @@ impl<'a> RequestSchema<'a> {
                 }
             } else if schema["additionalProperties"] == false {
                 let known = field_names(schema).join(", ");
-                return Some(format!("`{place}` has no field `{name:.60}`; it has {known}"));
+                return Some(if place.is_empty() {
+                    format!("there is no field `{name:.60}`; there are {known}")
+                } else {
+                    format!("`{place}` has no field `{name:.60}`; it has {known}")
+                });
             }
         }
         None
@@ -229,6 +259,7 @@ mod tests {
                 "id": { "type": "string" },
             },
             "required": ["id"],
+            "additionalProperties": false,
         });
         let read = |value: Value| (value["id"] == "odd").then(|| "an id is even".to_owned());
         for (arguments, why) in [
@@ -246,6 +277,7 @@ mod tests {
             (json!({ "id": "", "go": { "to": 3 } }), "`go.to` is a text"),
             (json!({ "id": "", "on": "yes" }), "`on` is true or false"),
             (json!({ "on": true, "id": "odd" }), "`id`: an id is even"),
+            (json!({ "id": "", "of": 1 }), "there is no field `of`; there are count, code, steps, kind, go, on, id"),
         ] {
             assert_eq!(misfit(&whole, arguments.as_object().unwrap(), &read), why, "{arguments}");
         }
