@@ -1,14 +1,19 @@
 //! What completion in a shell offers: the names of runs, phases, workflows, commands and modes, and types of reports.
 
 use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::sync::OnceLock;
 
+use clap::ArgMatches;
 use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate};
 
 use crate::cli::page::clean;
 use crate::model::ReportType;
 use crate::modes;
 use crate::modes::policy::ModeKind;
-use crate::runs::{self, BriefRequest, Context, ListFilter, ListedRun, Options, TrustRequest};
+use crate::runs::{
+    self, BriefRequest, Context, ListFilter, ListedRun, Options, ShowRequest, TrustRequest, WorkflowEntry,
+};
 
 /// The highest number of runs that are offered; the newest are.
 const RUNS: usize = 100;
@@ -33,22 +38,47 @@ fn run_names(cx: &Context) -> Option<Names> {
     Some(names)
 }
 
-/// The phases of the workflow of the run that would be resumed.
+/// The phases of the run that the line names, of the workflow that it names, or of the run that would be resumed.
 pub(super) fn phases() -> ArgValueCandidates {
     candidates(|cx| {
-        let workflow = runs::brief(cx, &BriefRequest::default()).ok()??.position.workflow?;
-        let (report, _) = runs::workflow_show(cx, workflow.as_str()).ok()?;
+        if let Some(run) = named_by_line(&["run", "run_id"]) {
+            return phases_of_run(cx, run);
+        }
+        let workflow = match named_by_line(&["workflow"]) {
+            Some(workflow) => workflow,
+            None => runs::brief(cx, &BriefRequest::default()).ok()??.position.workflow?.to_string(),
+        };
+        let (report, _) = runs::workflow_show(cx, &workflow).ok()?;
         let states = report.states.into_iter();
         Some(states.map(|state| (state.name.to_string(), state.description.unwrap_or_default())).collect())
     })
 }
 
-/// Workflows.
+/// The phases of the definition that the run follows, and how far it is in them.
+fn phases_of_run(cx: &Context, run: String) -> Option<Names> {
+    let request = ShowRequest { run: Some(run), ..ShowRequest::default() };
+    let steps = runs::show(&cx.clone().offline(), &request).ok()?.steps;
+    Some(steps.into_iter().map(|step| (step.step.to_string(), step.status.to_string())).collect())
+}
+
+/// Workflows of which runs are begun.
 pub(super) fn workflows() -> ArgValueCandidates {
-    candidates(|cx| {
-        let workflows = runs::workflow_list(cx).ok()?.workflows.into_iter();
-        Some(workflows.map(|workflow| (workflow.id, workflow.description.unwrap_or_default())).collect())
-    })
+    candidates(|cx| workflow_names(cx, WorkflowEntry::is_begun))
+}
+
+/// Workflows to look at: those of agents, and those with errors, as well.
+pub(super) fn definitions() -> ArgValueCandidates {
+    candidates(|cx| workflow_names(cx, |_| true))
+}
+
+fn workflow_names(cx: &Context, takes: fn(&WorkflowEntry) -> bool) -> Option<Names> {
+    let mut names = Vec::new();
+    for workflow in runs::workflow_list(cx).ok()?.workflows {
+        if takes(&workflow) {
+            names.push((workflow.id, workflow.description.unwrap_or_default()));
+        }
+    }
+    Some(names)
 }
 
 /// Commands that the project names.
@@ -77,6 +107,36 @@ pub(super) fn report_types() -> ArgValueCandidates {
     candidates(|_| Some(ReportType::ALL.map(|kind| (kind.as_str().to_owned(), String::new())).to_vec()))
 }
 
+/// What stands on the line before the word that is completed, as far as it can be read.
+static LINE: OnceLock<ArgMatches> = OnceLock::new();
+
+/// Keeps what the line says already: candidates are those of the run and of the project that it names.
+pub(super) fn keep_line(line: ArgMatches) {
+    // One line is completed in a process.
+    let _ = LINE.set(line);
+}
+
+/// The first of these arguments that the line has.
+fn named_by_line(names: &[&str]) -> Option<String> {
+    let mut command = LINE.get()?;
+    while let Some((_, below)) = command.subcommand() {
+        command = below;
+    }
+    for name in names {
+        if let Ok(Some(text)) = command.try_get_one::<String>(name) {
+            return Some(text.clone());
+        }
+    }
+    None
+}
+
+/// The directory that the line names with `-C`.
+fn project_of_line() -> Option<PathBuf> {
+    let line = LINE.get()?;
+    let below = line.subcommand().and_then(|(_, below)| below.try_get_one::<PathBuf>("project").ok().flatten());
+    below.or_else(|| line.try_get_one::<PathBuf>("project").ok().flatten()).cloned()
+}
+
 /// Names with their meanings.
 type Names = Vec<(String, String)>;
 
@@ -87,7 +147,8 @@ fn candidates(find: fn(&Context) -> Option<Names>) -> ArgValueCandidates {
 
 fn found(find: fn(&Context) -> Option<Names>) -> Vec<CompletionCandidate> {
     // In the middle of a command line an error would only be in the way.
-    let Ok(cx) = Context::of_this_process(Options::default()) else { return Vec::new() };
+    let options = Options { project: project_of_line(), ..Options::default() };
+    let Ok(cx) = Context::of_this_process(options) else { return Vec::new() };
     let mut candidates = Vec::new();
     for (at, (name, help)) in find(&cx).unwrap_or_default().into_iter().enumerate() {
         let help = clean(&help).into_owned();

@@ -62,6 +62,16 @@ fn recipe(name: &str) -> Option<&'static str> {
     Some(cookbook[from..end].trim_end_matches('\n'))
 }
 
+/// What `flow help` takes for a topic, with what the page is about. One that has the name of a command is named by its file.
+pub(super) fn names(is_command: impl Fn(&str) -> bool) -> Vec<(String, &'static str)> {
+    let mut names = Vec::new();
+    for &(name, about, _) in TOPICS {
+        names.push((if is_command(name) { format!("{name}.md") } else { name.to_owned() }, about));
+    }
+    names.extend(RECIPES.map(|(name, heading)| (name.to_owned(), heading)));
+    names
+}
+
 /// The page that a command line asks for: `flow help workflows`. A command with the name of a topic comes first; with
 /// `.md` behind it, as pages name each other, the topic is meant.
 pub(super) fn asked(args: &[OsString], is_command: impl Fn(&str) -> bool) -> Option<String> {

@@ -60,7 +60,7 @@ pub use ids::Ids;
 pub(crate) use ids::{SECRET, secret};
 pub use known::{AgentHost, Handler, Hooks, HostHome, Rules, Shape, Trust, Wire};
 pub(crate) use locks::lock_holder;
-pub(crate) use output::{columns, reader_left, wants_ascii};
+pub(crate) use output::{columns, completed_word, reader_left, wants_ascii};
 pub use pass_on::PassOn;
 pub use process::{BadHolder, Holder, Liveness};
 pub(crate) use process::{boot_id, processes_with};

@@ -18,6 +18,11 @@ pub fn columns() -> Option<usize> {
     given.parse().ok().filter(|&columns| columns > 0)
 }
 
+/// Which word of a command line a shell completes, as the script of bash and zsh says it.
+pub fn completed_word() -> Option<usize> {
+    std::env::var("_CLAP_COMPLETE_INDEX").ok()?.parse().ok()
+}
+
 /// Whether the user's locale has no characters but those of ASCII: `C`, `POSIX`, or one of another character set than UTF-8.
 pub fn wants_ascii() -> bool {
     let names = ["LC_ALL", "LC_CTYPE", "LANG"].map(|name| std::env::var(name).unwrap_or_default());

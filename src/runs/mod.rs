@@ -34,7 +34,7 @@ pub(crate) use crate::codec::{parse_foreign_json, similar};
 pub use crate::codec::{field_names, read_request, request_schema};
 pub use crate::engine::Advance;
 pub use crate::host::{AgentHost, PassOn};
-pub(crate) use crate::host::{columns, wants_ascii};
+pub(crate) use crate::host::{columns, completed_word, wants_ascii};
 pub(crate) use accepted::{Thing, accept, accept_in, is_accepted, is_accepted_in, is_store_accepted_elsewhere};
 pub use advice::{Alternative, Who};
 pub use budget::Budget;

@@ -846,6 +846,63 @@ fn a_shell_completes_runs_phases_and_workflows() {
 }
 
 #[test]
+fn a_shell_completes_for_the_run_and_the_project_that_the_line_names() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    sandbox.flow(["start", "review-pr", "--id", "r2"]).ok();
+    let names = |words: &[&str]| -> Vec<String> {
+        completed(&sandbox, words).iter().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
+    };
+    let of_r1 = ["preflight", "reproduce", "diagnose", "verify"].map(str::to_owned);
+    for words in [
+        &["record-activity", "--run-id", "r1", "--phase", ""][..],
+        &["record-activity", "--run-id=r1", "--summary", "x", "--advance", ""],
+        &["advance", "r1", "--to", ""],
+        &["exec", "--run-id", "r1", "--phase", ""],
+        &["emit", "--run-id", "r1", "--step", ""],
+        &["emit", "--workflow", "debug", "--step", ""],
+    ] {
+        let offered = names(words);
+        assert!(
+            of_r1.iter().all(|phase| offered.contains(phase)) && !offered.contains(&"fan-out".into()),
+            "{words:?} {offered:?}"
+        );
+    }
+    assert!(names(&["advance", "r2", "--to", "fan"]).contains(&"fan-out".to_owned()));
+    // The project is the one that the line names, before the command or behind it.
+    let other = sandbox.path("../other");
+    std::fs::create_dir(&other).unwrap();
+    let dir = other.to_str().unwrap();
+    sandbox.flow(["-C", dir, "start", "release", "--id", "o1"]).ok();
+    for words in [
+        &["-C", dir, "show", ""][..],
+        &["show", "-C", dir, ""],
+        &[&format!("--project={dir}"), "show", ""],
+        &["resume", "--json", "-C", dir, "--run-id", ""],
+    ] {
+        assert_eq!(names(words), ["o1"], "{words:?}");
+    }
+    // Workflows of agents report into the runs of others, so none of them is begun; they can be looked at.
+    std::fs::create_dir_all(sandbox.path(".claude/agents")).unwrap();
+    std::fs::write(
+        sandbox.path(".claude/agents/scout.md"),
+        "# scout\n\n## STATE-MACHINE\n\n```mermaid\nstateDiagram-v2\n[*] --> look\nlook --> [*] : done\n```\n",
+    )
+    .unwrap();
+    assert_eq!(names(&["workflow", "show", "sco"]), ["scout"]);
+    for words in
+        [&["start", "sco"][..], &["drive", "sco"], &["list", "--workflow", "sco"], &["emit", "--workflow", "sco"]]
+    {
+        assert_eq!(names(words), [""; 0], "{words:?}");
+    }
+    let topics = names(&["help", ""]);
+    for topic in ["record-activity", "glossary", "drive", "drive.md", "claude-code"] {
+        assert!(topics.contains(&topic.to_owned()), "{topic}: {topics:?}");
+    }
+    assert!(names(&["help", "workflow", ""]).contains(&"check".to_owned()));
+}
+
+#[test]
 fn a_working_directory_that_cannot_be_read_is_told_as_what_it_is() {
     if !can_inject("a_working_directory_that_cannot_be_read_is_told_as_what_it_is") {
         return;

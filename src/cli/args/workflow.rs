@@ -19,7 +19,7 @@ pub(crate) enum WorkflowCommand {
     /// Show a workflow's phases
     Show {
         /// Its name
-        #[arg(add = complete::workflows())]
+        #[arg(add = complete::definitions())]
         name: String,
         /// Print the definition as it is written
         #[arg(long)]
@@ -28,7 +28,7 @@ pub(crate) enum WorkflowCommand {
     /// Compile a definition and show everything that is wrong with it
     Check {
         /// A file, or the name of a workflow
-        #[arg(add = complete::workflows())]
+        #[arg(add = complete::definitions())]
         target: String,
         /// A type of state that the graph in the file may use; may be repeated
         #[arg(long = "type", value_name = "NAME")]
@@ -37,7 +37,7 @@ pub(crate) enum WorkflowCommand {
     /// Draw a workflow: a picture on a terminal, a Mermaid diagram elsewhere
     Graph {
         /// A file, or the name of a workflow
-        #[arg(add = complete::workflows())]
+        #[arg(add = complete::definitions())]
         target: String,
         /// Print the Mermaid diagram on a terminal as well
         #[arg(long)]
@@ -59,7 +59,7 @@ pub(crate) enum WorkflowCommand {
     /// Write a workflow in another notation, and list what is lost
     Convert {
         /// A file, or the name of a workflow
-        #[arg(add = complete::workflows())]
+        #[arg(add = complete::definitions())]
         target: String,
         /// The notation
         #[arg(long, value_name = "NOTATION", value_parser = ["mermaid", "graph", "phases"])]
