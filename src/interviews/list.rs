@@ -8,11 +8,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::interviews::error::Result;
-use crate::interviews::known::{KnownInterview, known};
+use crate::interviews::known::{KnownInterview, known, known_without_project};
 use crate::interviews::link::{Awaited, awaited};
 use crate::interviews::next::InterviewNext;
 use crate::interviews::status::status;
 use crate::model::{Explain as _, RunId, StateName, Timestamp, Unit, WorkflowId};
+use crate::runs;
 use crate::runs::context::Context;
 use crate::runs::open::reading::{Unreadable, read_runs};
 use crate::runs::open::view::for_reading;
@@ -73,7 +74,10 @@ pub struct OpenQuestion {
 /// # Errors
 /// When the runs cannot be read; a single unreadable run or document is in the report.
 pub fn list(cx: &Context) -> Result<InterviewListReport> {
-    let project = cx.project()?;
+    let project = match cx.project() {
+        Ok(project) => project,
+        Err(error) => return begun_outside(cx, error),
+    };
     let open = project.runs().maybe_open(project.outside().as_deref())?.all_ids();
     let (found, unreadable) = read_runs(&project, &open, |run| {
         // Most runs ask nothing, and searching their text is faster than reading their log.
@@ -124,4 +128,20 @@ pub fn list(cx: &Context) -> Result<InterviewListReport> {
     let listed: Vec<&Path> = report.interviews.iter().map(|one| &*one.document).collect();
     report.documents = known(&project, &listed, &named);
     Ok(report)
+}
+
+/// The interviews that began here before there was a project; without any, `error` says that there is none.
+fn begun_outside(cx: &Context, error: runs::Error) -> Result<InterviewListReport> {
+    let mut report = InterviewListReport {
+        interviews: Vec::new(),
+        documents: Vec::new(),
+        questions: Vec::new(),
+        unreadable: Vec::new(),
+    };
+    if matches!(error, runs::Error::NoProject { .. })
+        && let Some(here) = &cx.env.cwd
+    {
+        report.documents = known_without_project(cx, here);
+    }
+    if report.documents.is_empty() { Err(error.into()) } else { Ok(report) }
 }

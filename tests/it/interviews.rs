@@ -42,6 +42,28 @@ fn entries(sandbox: &Sandbox) -> Vec<(u64, String, Option<String>)> {
 }
 
 #[test]
+fn an_interview_that_began_before_the_project_is_listed() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path("docs")).unwrap();
+    sandbox.flow(["interview", "list"]).exits(3);
+    sandbox.flow(["interview", "start", "docs/a.md"]).ok();
+    assert!(!sandbox.path(".flow").exists());
+    for is_made in [false, true] {
+        if is_made {
+            sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+        }
+        let listed = sandbox.flow(["interview", "list", "--json"]).ok().json()["documents"].clone();
+        assert_eq!((listed.as_array().unwrap().len(), &listed[0]["document"]), (1, &json!("docs/a.md")), "{listed}");
+    }
+    // What another project has is none of this one's.
+    let other = sandbox.path("../other");
+    std::fs::create_dir(&other).unwrap();
+    sandbox.flow(["-C", other.to_str().unwrap(), "init"]).ok();
+    let listed = sandbox.flow(["-C", other.to_str().unwrap(), "interview", "list", "--json"]).ok().json();
+    assert_eq!(listed["documents"], json!([]));
+}
+
+#[test]
 fn an_interview_goes_from_nothing_to_a_finished_document() {
     let sandbox = Sandbox::new();
     insta::assert_snapshot!(interview(&sandbox, &["start", DOC]).ok().stdout, @r"
