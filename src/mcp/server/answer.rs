@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::interviews::InterviewNext;
-use crate::mcp::server::commands::{call, line, with_arguments};
+use crate::mcp::server::commands::{call, line, with_arguments, with_known_arguments};
 use crate::mcp::server::offer::ToolOffer;
 use crate::model::{Problem, Suggestion};
 use crate::runs::{Context, ResumeReport, place_of_project, places_to_look};
@@ -54,6 +54,13 @@ pub(super) fn report(cx: &Context, tools: &[ToolOffer], report: &impl Serialize,
         ways.retain(|way| !way["command"].is_null());
     }
     paths.leave_out(&mut data);
+    for told in ["warnings", "notes"] {
+        for sentence in data.get_mut(told).and_then(Value::as_array_mut).into_iter().flatten() {
+            if let Value::String(text) = sentence {
+                *text = with_known_arguments(tools, text);
+            }
+        }
+    }
     json!({ "data": data })
 }
 
@@ -61,7 +68,7 @@ pub(super) fn report(cx: &Context, tools: &[ToolOffer], report: &impl Serialize,
 pub(super) fn problem(cx: &Context, tools: &[ToolOffer], problem: &Problem) -> Value {
     let paths = ProjectPaths::of(cx);
     let causes: Vec<_> = problem.causes.iter().map(|cause| paths.shorten(cause)).collect();
-    let message = paths.shorten(&problem.message);
+    let message = paths.shorten(&with_known_arguments(tools, &problem.message));
     let mut error = json!({ "code": problem.code, "message": message, "help": null, "causes": causes });
     if let Some(help) = &problem.help {
         error["help"] = paths.shorten(&help.shown(with_arguments, |command| line(tools, command))).into();

@@ -25,18 +25,31 @@ pub(super) fn line(tools: &[ToolOffer], command: &Suggestion) -> String {
 
 /// Words about options of the command line, as words about arguments: `--skip-reason` is `skip_reason`.
 pub(super) fn with_arguments(text: &str) -> String {
+    with_arguments_if(text, |_| true)
+}
+
+/// The same in a sentence that may have words of others in it, such as the command that failed: only of options that are
+/// arguments of tools.
+pub(super) fn with_known_arguments(tools: &[ToolOffer], text: &str) -> String {
+    with_arguments_if(text, |name| tools.iter().any(|tool| tool.takes(name)))
+}
+
+fn with_arguments_if(text: &str, is_argument: impl Fn(&str) -> bool) -> String {
     let mut parts = text.split("--");
     let mut words = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        // Within a word, two hyphens are a dash.
-        let is_option = words.ends_with([' ', '`', '(']) || words.is_empty();
+        // Within a word, two hyphens are a dash; within a command line the option stays.
+        let is_in_line = words.matches('`').count() % 2 == 1 && !words.ends_with('`');
+        let is_option = !is_in_line && (words.ends_with([' ', '`', '(']) || words.is_empty());
         let end = part.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(part.len());
         let (option, rest) = part.split_at(end);
-        match option {
-            "" => words.push_str("--"),
-            _ if !is_option => words.extend(["--", option]),
-            _ if words.ends_with('`') => words.push_str(&option.replace('-', "_")),
-            _ => words.extend(["`", &option.replace('-', "_"), "`"]),
+        let name = option.replace('-', "_");
+        if option.is_empty() || !is_option || !is_argument(&name) {
+            words.extend(["--", option]);
+        } else if words.ends_with('`') {
+            words.push_str(&name);
+        } else {
+            words.extend(["`", &name, "`"]);
         }
         words.push_str(rest);
     }
@@ -48,7 +61,16 @@ fn tool_call(tools: &[ToolOffer], command: &Suggestion) -> Option<Value> {
     tools.iter().find_map(|tool| tool.call_of(invocation))
 }
 
+/// What a report in the argument `reports` has.
+const OF_REPORTS: [&str; 4] = ["type", "step", "unit", "data"];
+
 impl ToolOffer {
+    /// Whether it has an argument of this name, or one whose values have a field of this name.
+    fn takes(&self, name: &str) -> bool {
+        let arguments = self.arguments();
+        arguments.contains(&name) || (arguments.contains(&"reports") && OF_REPORTS.contains(&name))
+    }
+
     /// The call of this tool that does what the command does.
     fn call_of(&self, invocation: &Invocation) -> Option<Value> {
         let (_, places) = self.commands.iter().find(|(verb, _)| *verb == invocation.verb)?;
@@ -152,6 +174,7 @@ mod tests {
             ("add --skip-reason TEXT, or `--another`", "add `skip_reason` TEXT, or `another`"),
             ("--id", "`id`"),
             ("a -- b, x--y", "a -- b, x--y"),
+            ("see `flow serve --allow-actions`, or --id", "see `flow serve --allow-actions`, or `id`"),
             ("", ""),
         ] {
             assert_eq!(with_arguments(text), told);

@@ -30,7 +30,10 @@ fn only_commands_that_were_accepted_as_they_are_are_offered_and_run() {
     assert_eq!(listed(&client), None);
     let refused = client.error("flow_exec", json!({ "name": "test" }));
     assert_eq!(refused["code"], "command_not_trusted");
-    assert!(refused["help"].as_str().unwrap().contains("flow trust --yes"), "{refused}");
+    let help = refused["help"].as_str().unwrap();
+    assert!(help.ends_with("a person reads it and accepts it with `flow trust`"), "{refused}");
+    // It is not the agent's to do.
+    assert!(!refused.to_string().contains("--yes") && refused["suggestions"].is_null(), "{refused}");
     sandbox.flow(["trust", "--yes"]).ok();
     let tool = listed(&client).unwrap();
     assert_eq!(tool["inputSchema"]["properties"]["name"], json!({ "enum": ["test", "slow", "ok", "input"] }));

@@ -13,6 +13,22 @@ fn begun() -> Sandbox {
 }
 
 #[test]
+fn messages_name_the_arguments_of_tools() {
+    let sandbox = Sandbox::new();
+    let client = Client::of(&sandbox);
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    let emit = json!({ "workflow": "debug", "run_id": "r1", "reports": [{ "step": "preflight", "data": {} }] });
+    for (tool, arguments) in [
+        ("flow_resume", json!({ "run_id": "r1", "claim": "claim" })),
+        ("flow_emit", emit),
+        ("flow_finish", json!({ "verb": "fail", "run_id": "r1" })),
+    ] {
+        let told = client.answer(tool, arguments)["error"].to_string();
+        assert!(told != "null" && !told.contains("--"), "{tool}: {told}");
+    }
+}
+
+#[test]
 fn tools_that_read_give_the_reports_of_the_command_line() {
     let sandbox = begun();
     sandbox.flow(["start", "release", "--id", "r2"]).ok();

@@ -19,7 +19,11 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: &TrustArgs, out: &mut Out) ->
     if report.commands.is_empty() {
         out.aside("`commands` in .flow/config.yaml names no command\n");
     } else if report.commands.iter().any(|one| !one.accepted) {
-        out.aside("anyone who may change .flow/config.yaml could choose them: read them, then `flow trust --yes` accepts them\n");
+        let how = match cx.begun_by() {
+            Some(_) => "a person has to read them, and to accept them with `flow trust` in a terminal of their own",
+            None => "read them, then `flow trust --yes` accepts them",
+        };
+        out.aside(&format!("anyone who may change .flow/config.yaml could choose them: {how}\n"));
     }
     Ok(exit)
 }

@@ -82,9 +82,7 @@ pub(in crate::runs) fn trusted(project: &OpenedProject, name: &str) -> Result<Ve
         return Ok(found.argv.clone());
     }
     let message = format!("the command {name} was not accepted on this machine: {}", command_line(&found.argv));
-    let help = Help::from("it was chosen by an author of .flow/config.yaml; read it, then ")
-        + Suggestion::flow("trust").flag("yes")
-        + " accepts it";
+    let help = Help::from("it was chosen by an author of .flow/config.yaml: ") + person_accepts();
     Err(Problem::new(Kind::NeedsHuman, "command_not_trusted", message).help(help).into())
 }
 
@@ -93,6 +91,11 @@ pub(in crate::runs) fn nothing_to_run(project: &OpenedProject) -> Result<Problem
     let named = project.catalog().named_commands()?;
     let problem = Problem::new(Kind::Usage, "usage", "there is no command to run");
     Ok(problem.help(how_to_name(project, &named, None)))
+}
+
+/// How a command is accepted. It is a person's decision, so nothing that an agent could carry out is suggested.
+fn person_accepts() -> &'static str {
+    "a person reads it and accepts it with `flow trust`"
 }
 
 /// Which commands there are, and how another one is run.
@@ -106,9 +109,9 @@ fn how_to_name(project: &OpenedProject, named: &[NamedCommand], wanted: Option<&
         return warning.into();
     }
     let name = wanted.filter(|name| ActivityId::new(*name).is_ok()).unwrap_or("test");
-    Help::from(format!("`commands: {{{name}: make {name}}}` in .flow/config.yaml names one, and "))
-        + Suggestion::flow("trust").flag("yes")
-        + " accepts it; "
+    Help::from(format!("`commands: {{{name}: make {name}}}` in .flow/config.yaml names one, then "))
+        + person_accepts()
+        + "; "
         + other
 }
 
