@@ -67,8 +67,9 @@ pub fn cancel(cx: &Context, request: &ModeEndRequest) -> Result<ModeEndReport> {
 fn end_modes(cx: &Context, request: &ModeEndRequest, end: End) -> Result<ModeEndReport> {
     let ModeEndRequest { mode: word, scope: asked, all } = request;
     let (word, all) = (word.as_deref(), *all);
-    let project = cx.project()?;
     let mut report = ModeEndReport { ended: Vec::new(), active: Vec::new(), changed: false, warnings: Vec::new() };
+    // Without a project no mode is active, as in one that has none yet.
+    let Some(project) = cx.project_if_any()? else { return Ok(report) };
     let Some(state) = project.state()? else { return Ok(report) };
     let scope = if all { Scope::Root } else { scope_of(cx, asked)? };
     let scopes = if all { state.all_scopes()? } else { vec![scope.clone()] };

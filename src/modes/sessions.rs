@@ -87,8 +87,13 @@ pub fn sessions_of(cx: &Context, open: &[Card]) -> Result<SessionsReport> {
     for session in &mut sessions {
         session.runs.sort_by(|a, b| (b.head.updated_at, &b.head.run_id).cmp(&(a.head.updated_at, &a.head.run_id)));
         if let Some(id) = &session.session {
-            let is_over = session.modes.iter().any(|mode| mode.session_over);
-            let by_modes = if is_over { HolderLife::Dead } else { session_life(&project, id) };
+            let by_modes = if session.modes.iter().any(|mode| mode.session_ended) {
+                HolderLife::Ended
+            } else if session.modes.iter().any(|mode| mode.session_over) {
+                HolderLife::Dead
+            } else {
+                session_life(&project, id)
+            };
             session.life = surer(session.life, Some(by_modes));
         }
     }

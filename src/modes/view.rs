@@ -9,7 +9,7 @@ use crate::modes::change::is_dead;
 use crate::modes::error::{Result, refused};
 use crate::modes::load::{ModeScope, ScopeReport, board, mode, names, parse, scope_of};
 use crate::modes::policy::{ModeOutcome, OutcomeSource, Reading, read_outcome, says_active, text_of};
-use crate::modes::state::{Board, ModeRefusal, ModeState, why_over};
+use crate::modes::state::{Board, ModeRefusal, ModeState, says_ended, why_over};
 use crate::modes::state_dir::StateDir;
 use crate::modes::{definition, late, say};
 use crate::runs;
@@ -62,6 +62,9 @@ pub struct ListedMode {
     pub decided_by: DecidedBy,
     /// Whether its session is known to be over although it is active, so that it keeps no other session from a mode.
     pub session_over: bool,
+    /// Whether its session ended as it should, and did not lose its process.
+    #[serde(skip)]
+    pub session_ended: bool,
     /// Problems in its file.
     pub notes: Vec<String>,
 }
@@ -278,6 +281,7 @@ fn listed(mode: &ModeName, owner: &Scope, file: &ModeState, decided_by: DecidedB
         run_id: None,
         error: None,
         session_over: false,
+        session_ended: false,
         decided_by,
         notes: Vec::new(),
     };
@@ -292,6 +296,7 @@ fn listed(mode: &ModeName, owner: &Scope, file: &ModeState, decided_by: DecidedB
                 && let Some(why) = why_over(fields, &is_dead)
             {
                 listed.session_over = true;
+                listed.session_ended = says_ended(fields);
                 listed.notes.push(format!("its session {why}, so it does not keep other sessions from a mode"));
             }
         }

@@ -33,6 +33,15 @@ fn notice(run: &str) -> String {
 }
 
 #[test]
+fn a_session_that_ended_is_not_said_to_have_lost_its_process() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["mode", "request", "blueprint", "--session", "s1"]).ok();
+    sandbox.flow(["session-end", "--session", "s1"]).ok();
+    assert_eq!(sandbox.flow(["sessions"]).ok().stdout, "s1  it ended\n  mode  blueprint  active  planning\n");
+    assert_eq!(sandbox.flow(["sessions", "--json"]).ok().json()["sessions"][0]["life"], "ended");
+}
+
+#[test]
 fn an_input_that_is_no_payload_marks_nothing_and_says_so() {
     let sandbox = two_runs();
     for garbage in

@@ -10,6 +10,6 @@ mod visible;
 pub use board::{Active, Board, ModeState};
 pub use change::{ChangedFile, Ended, RequestDetails, Requested};
 pub use draft::ModeDraft;
-pub use over::{IsDead, why_over};
+pub use over::{IsDead, says_ended, why_over};
 pub use refusal::ModeRefusal;
 pub use visible::Visible;

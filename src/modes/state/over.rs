@@ -23,6 +23,12 @@ pub fn why_over(state: &Map<String, Value>, is_dead: IsDead<'_>) -> Option<Strin
     if is_dead(holder) { Some("lost its process".to_owned()) } else { None }
 }
 
+/// Whether the file says that its session ended.
+#[must_use]
+pub fn says_ended(state: &Map<String, Value>) -> bool {
+    text_of(state, ENDED).is_some()
+}
+
 /// Marks the session of this file as over. False if the file already had the mark.
 pub(super) fn note_end(state: &mut Map<String, Value>, now: Timestamp) -> bool {
     // The first end counts: a host may report it twice.

@@ -95,6 +95,7 @@ fn facts(view: &RunPage<'_>) -> Markup {
             " · held by " b { (session) }
             @match run.card.holder {
                 Some(HolderLife::Dead) => { " " span.bad { "(its process is gone)" } }
+                Some(HolderLife::Ended) => " (it ended)",
                 Some(HolderLife::Unknown) if run.at.is_none() => { " (not known whether it lives)" }
                 _ => {}
             }

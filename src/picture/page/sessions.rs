@@ -64,6 +64,7 @@ fn life(life: Option<HolderLife>) -> Markup {
     match life {
         Some(HolderLife::Alive) => html! { span class="tag run" { "● alive" } },
         Some(HolderLife::Dead) => html! { span class="tag bad" { "✕ gone" } },
+        Some(HolderLife::Ended) => html! { span class="tag dim" { "◦ ended" } },
         Some(HolderLife::Unknown) => html! { span class="tag dim" { "◦ not known" } },
         None => html! {},
     }

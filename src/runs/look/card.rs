@@ -146,6 +146,8 @@ pub enum HolderLife {
     Alive,
     /// Its process is gone.
     Dead,
+    /// Its host said that it ended.
+    Ended,
     /// It is on another machine or in a container, or its process was not recorded.
     Unknown,
 }
@@ -190,7 +192,7 @@ pub(in crate::runs) fn assess(opened: OpenedRun<'_>, definitions: &Definitions) 
     let holder = opened.view.history.hold().map(|hold| holder_life(opened.project, hold));
     let presence = match holder {
         None => Presence::Free,
-        Some(HolderLife::Dead) => Presence::HolderDead,
+        Some(HolderLife::Dead | HolderLife::Ended) => Presence::HolderDead,
         Some(HolderLife::Alive | HolderLife::Unknown) => Presence::HeldByOther,
     };
     conclude(opened, outlook(opened, presence, definitions), holder)
@@ -210,7 +212,9 @@ fn conclude(opened: OpenedRun<'_>, mut outlook: Outlook<'_>, holder: Option<Hold
     let summary = RunSummary { head: head_of(view), ..RunSummary::from(view.history.state().document()) };
     if plan.verdict == Verdict::Done {
         let notes = view.notes.clone();
-        return Assessment { card: Card::of_over(summary), notes, drift: Drift::None };
+        // With why it ended, which a summary has not.
+        let card = Card { reason: plan.reason, ..Card::of_over(summary) };
+        return Assessment { card, notes, drift: Drift::None };
     }
     let Placement { group, need, reason, begun_at } = place(view, &summary, &plan, holder, &outlook.lives);
     let NextSteps { mut next, notes } = next_steps(opened, &outlook, &plan);

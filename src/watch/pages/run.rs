@@ -87,6 +87,7 @@ fn head(run: &RunReport, now: Timestamp, width: usize) -> Vec<PageLine> {
     if let Some(session) = &card.session {
         let life = match run.card.holder {
             Some(HolderLife::Dead) => " (its process is gone)",
+            Some(HolderLife::Ended) => " (it ended)",
             Some(HolderLife::Unknown) => " (not known whether it lives)",
             _ => "",
         };

@@ -44,6 +44,7 @@ fn heading(session: &ShownSession) -> PageLine {
     let (look, words) = match session.life {
         Some(HolderLife::Alive) => (Look::Work, "● alive"),
         Some(HolderLife::Dead) => (Look::Bad, "✕ its process is gone"),
+        Some(HolderLife::Ended) => (Look::Dim, "◦ it ended"),
         Some(HolderLife::Unknown) => (Look::Dim, "◦ not known whether it lives"),
         None => (Look::Dim, "◦ the root scope"),
     };
