@@ -56,9 +56,10 @@ impl Home {
         text.replace(self.sandbox.root().to_str().unwrap(), "")
     }
 
-    /// The names in a directory.
+    /// The names in a directory; none if it is gone.
     fn names(&self, dir: &str) -> Vec<String> {
-        let names = fs::read_dir(self.path(dir)).unwrap().map(|entry| entry.unwrap().file_name());
+        let Ok(entries) = fs::read_dir(self.path(dir)) else { return Vec::new() };
+        let names = entries.map(|entry| entry.unwrap().file_name());
         let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
         names.sort();
         names
@@ -662,6 +663,24 @@ fn links_and_permissions_stay() {
 }
 
 #[test]
+fn a_directory_in_which_only_flow_s_file_was_goes_with_it() {
+    let home = Home::new();
+    for dir in ["home/.claude", "home/.codex"] {
+        fs::remove_dir(home.path(dir)).unwrap();
+    }
+    for scope in ["user", "project"] {
+        home.hooks(&format!("install --host claude-code --scope {scope}")).ok();
+        home.hooks(&format!("uninstall --host claude-code --scope {scope}")).ok();
+        assert!(!home.path("home/.claude").exists() && !home.path(".claude").exists(), "{scope}");
+    }
+    // One in which something else is stays.
+    home.write("home/.claude/notes.md", "mine");
+    home.hooks("install --host claude-code").ok();
+    home.hooks("uninstall --host claude-code").ok();
+    assert_eq!(home.names("home/.claude"), ["notes.md"]);
+}
+
+#[test]
 fn a_link_in_a_project_is_not_followed_out_of_it() {
     let home = Home::new();
     let outside = tempfile::tempdir().unwrap();
@@ -672,7 +691,7 @@ fn a_link_in_a_project_is_not_followed_out_of_it() {
     for host in ["claude-code", "codex"] {
         let error = home.hooks(&format!("install --scope project --host {host} --json")).exits(77).error();
         assert!(error["message"].as_str().unwrap().ends_with("leads out of the project"), "{error}");
-        assert_eq!(error["help"], "replace the link or file, or use `--scope user`");
+        assert_eq!(error["help"], "replace the link or file, or set flow up for the user and not for the project");
     }
     assert_eq!(fs::read_to_string(outside.path().join("settings.json")).unwrap(), "{}");
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);

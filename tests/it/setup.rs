@@ -193,6 +193,9 @@ fn in_a_clone_all_that_looks_like_flow_s_is_taken_out() {
     assert!(!told.contains("/.flow\n"), "{told}");
     let left: Vec<_> = place.files().into_keys().filter(|path| path.is_file()).collect();
     assert!(left.iter().all(|path| path.starts_with(place.path(".flow"))), "{left:?}");
+    for dir in [".claude", ".codex", ".agents"] {
+        assert!(!place.path(dir).exists(), "{dir}");
+    }
 }
 
 #[test]

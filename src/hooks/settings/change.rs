@@ -127,7 +127,7 @@ pub fn install(cx: &Context, request: &HooksInstallRequest) -> Result<HooksChang
     for file in &files {
         obstacle::refuse(cx, file)?;
     }
-    let mut report = change(&files, request.dry_run, &|file: &SettingsFile, text: Option<&str>| {
+    let mut report = change(cx, &files, request.dry_run, &|file: &SettingsFile, text: Option<&str>| {
         let stop = StopOptions { continues: request.continues, gates: request.gates };
         let wanted = WantedHooks { host: file.host, stop, status_line: request.status_line };
         checked(file, text, edit::install(text, &wanted))
@@ -146,7 +146,7 @@ pub fn install(cx: &Context, request: &HooksInstallRequest) -> Result<HooksChang
 /// If settings cannot be read or edited. Nothing is written then.
 pub fn uninstall(cx: &Context, request: &HooksUninstallRequest) -> Result<HooksChangeReport> {
     let files = files(cx, &request.host.hosts_with_files(cx), request.scope)?;
-    change(&files, request.dry_run, &|file: &SettingsFile, text: Option<&str>| match text {
+    change(cx, &files, request.dry_run, &|file: &SettingsFile, text: Option<&str>| match text {
         Some(text) => checked(file, Some(text), edit::uninstall(file.host, text)),
         None => Ok(Edited::default()),
     })
@@ -173,7 +173,7 @@ fn checked(file: &SettingsFile, old: Option<&str>, edited: std::result::Result<E
 type Edit<'e> = &'e dyn Fn(&SettingsFile, Option<&str>) -> Result<Edited>;
 
 /// Plans the change of every file before it writes any.
-fn change(files: &[SettingsFile], dry_run: bool, edit: Edit<'_>) -> Result<HooksChangeReport> {
+fn change(cx: &Context, files: &[SettingsFile], dry_run: bool, edit: Edit<'_>) -> Result<HooksChangeReport> {
     let mut changes = Vec::new();
     for file in files {
         let old = file.file.read()?;
@@ -189,12 +189,17 @@ fn change(files: &[SettingsFile], dry_run: bool, edit: Edit<'_>) -> Result<Hooks
             file.file.settle();
             continue;
         }
+        file.file.note_directory(cx);
         // The file is read again under the lock, so what is reported is what was written.
         file.file.edit(&mut |old| {
             let edited = edit(file, old)?;
             *change = shown(file, old, &edited, false);
             Ok(edited.text)
         })?;
+        // flow had created the file, and perhaps the directory in which nothing else is.
+        if change.outcome == ChangeOutcome::Removed {
+            file.file.remove_own_directories(cx);
+        }
     }
     Ok(HooksChangeReport { dry_run, files: changes, skipped: Vec::new() })
 }

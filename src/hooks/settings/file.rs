@@ -1,19 +1,21 @@
 //! The files of settings.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::codec::digest;
 use crate::disk::{
-    Disk, DocumentError, DocumentFault, DocumentPlace, Errno, FileType, Guard, Links, NoRoot, Operation, edit_document,
-    read_document, read_named, root_of, settle_document,
+    Dir, Disk, DocumentError, DocumentFault, DocumentPlace, Errno, FileType, Guard, Links, NoRoot, Operation, Trust,
+    edit_document, read_document, read_named, root_of, settle_document,
 };
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::error::EditFault;
 use crate::hooks::settings::host::SettingsScope;
 use crate::model::{Explain as _, Kind, Problem, limits};
-use crate::runs::{Context, Error, Result};
+
+use crate::runs::{Context, Error, Result, UserNote};
 
 /// A file that flow may edit outside of `.flow`.
 #[derive(Debug, Clone)]
@@ -49,7 +51,53 @@ pub(super) fn files(cx: &Context, hosts: &[AgentHost], scope: SettingsScope) -> 
     Ok(files)
 }
 
+/// Removes those of the directories in which nothing is, the inner ones first.
+pub(super) fn remove_empty(cx: &Context, directories: &BTreeSet<PathBuf>) {
+    for directory in directories.iter().rev() {
+        let (Some(parent), Some(name)) = (directory.parent(), directory.file_name()) else { continue };
+        // One that is not empty stays, and one that cannot be removed does no harm.
+        if let Ok(parent) = Dir::open_path(&*cx.disk, parent, Trust::AnyOwner) {
+            let _ = parent.remove_dir(&name.to_string_lossy());
+        }
+    }
+}
+
+/// The note that flow made a directory of a host.
+fn made(directory: &Path) -> UserNote {
+    UserNote::about("made", directory)
+}
+
 impl UserFile {
+    /// The directories up to the project in which the file is: git keeps no empty one, so each of them was made for a file.
+    pub(super) fn directories_in_project(&self) -> BTreeSet<PathBuf> {
+        let Some(project) = &self.within else { return BTreeSet::new() };
+        let above = self.path.ancestors().skip(1);
+        above.take_while(|dir| dir.starts_with(project) && dir != project).map(Path::to_owned).collect()
+    }
+
+    /// Notes for the user if the file's directory is missing, and so made with the file: an empty one can also be the sign of
+    /// a host.
+    pub(super) fn note_directory(&self, cx: &Context) {
+        if let Some(directory) = self.path.parent()
+            && self.within.is_none()
+            && cx.disk.look(directory, Links::Follow).is_err()
+        {
+            made(directory).write(cx, &true);
+        }
+    }
+
+    /// Removes the directories that were made for the file, if nothing else is in them.
+    pub(super) fn remove_own_directories(&self, cx: &Context) {
+        let mut directories = self.directories_in_project();
+        if let Some(directory) = self.path.parent()
+            && made(directory).read::<bool>(cx).is_some()
+        {
+            made(directory).forget(cx);
+            directories.insert(directory.to_owned());
+        }
+        remove_empty(cx, &directories);
+    }
+
     /// The file at `path`, which is absolute. A link is followed, but not out of the directory `within`.
     pub(super) fn of_path(cx: &Context, path: PathBuf, within: Option<PathBuf>) -> Result<Self> {
         Ok(Self { path, disk: Arc::clone(&cx.disk), within, wait: cx.lock_wait()? })
@@ -135,7 +183,9 @@ const LEADS_OUT: &str = "leads out of the project";
 /// The error for a file that cannot be read or replaced.
 fn unusable(fault: DocumentFault) -> Error {
     let help = match fault {
-        DocumentFault::Unsafe { why: LEADS_OUT, .. } => "replace the link or file, or use `--scope user`",
+        DocumentFault::Unsafe { why: LEADS_OUT, .. } => {
+            "replace the link or file, or set flow up for the user and not for the project"
+        }
         DocumentFault::Unsafe { .. } => "replace the link or file",
         _ => return fault.into(),
     };

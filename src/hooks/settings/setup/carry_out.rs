@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::disk::{Dir, Links, Trust};
+use crate::disk::Links;
 use crate::hooks::settings::doctor::{HooksDoctorRequest, HooksFinding, doctor};
+use crate::hooks::settings::file::remove_empty;
 use crate::hooks::settings::host::HostChoice;
 use crate::hooks::settings::rules;
 use crate::hooks::settings::setup::plan::{Change, SetupPlan, SetupReport};
@@ -78,23 +79,22 @@ fn missing_directories(cx: &Context, file: &Path) -> Vec<PathBuf> {
 fn remove_directories(cx: &Context, changes: &[Change], made: &BTreeSet<PathBuf>) {
     let mut directories = made.clone();
     for change in changes {
-        // Without the note, as in a clone, the directories of skills show by their names.
-        if change.new.is_none()
-            && let Some(directory) = change.file.path.parent()
+        if change.new.is_some() {
+            continue;
+        }
+        // Without the note, as in a clone, git has brought the directories with the files.
+        if made.is_empty() {
+            directories.extend(change.file.directories_in_project());
+        }
+        // The directories of skills show by their names.
+        if let Some(directory) = change.file.path.parent()
             && let Some(name) = directory.file_name()
             && name.to_string_lossy().starts_with("flow-")
         {
             directories.insert(directory.to_owned());
         }
     }
-    // The inner ones first.
-    for directory in directories.iter().rev() {
-        let (Some(parent), Some(name)) = (directory.parent(), directory.file_name()) else { continue };
-        // One that is not empty stays, and one that cannot be removed does no harm.
-        if let Ok(parent) = Dir::open_path(&*cx.disk, parent, Trust::AnyOwner) {
-            let _ = parent.remove_dir(&name.to_string_lossy());
-        }
-    }
+    remove_empty(cx, &directories);
 }
 
 /// What the doctor finds about the hosts.
