@@ -647,6 +647,23 @@ fn several_projects_are_shown_together_under_their_names() {
 }
 
 #[test]
+fn a_project_is_shown_once_under_the_name_of_its_directory() {
+    let sandbox = Sandbox::new();
+    let dir = sandbox.path("../My-Project");
+    std::fs::create_dir_all(dir.join("src")).unwrap();
+    sandbox.flow(["-C", dir.to_str().unwrap(), "start", "debug", "--id", "r1"]).ok();
+    sandbox.flow(["-C", dir.to_str().unwrap(), "fail", "r1", "--reason", "the disk is full"]).ok();
+    let inner = dir.join("src");
+    let again = dir.join("src/..");
+    let dirs = [&dir, &inner, &again].map(|dir| dir.to_str().unwrap());
+    let server = Server::with(&sandbox, &["--port", "0", dirs[0], dirs[1], dirs[2]]);
+    assert_eq!(server.report["projects"], json!(["My-Project"]));
+    // The page of a run that is over says why it ended.
+    let page = server.get("/My-Project/runs/r1").body;
+    assert!(page.contains("the run is failed: the disk is full"), "{page}");
+}
+
+#[test]
 fn runs_of_several_projects_are_merged_by_what_a_person_has_to_do() {
     let (one, two) = (Sandbox::new(), Sandbox::new());
     for (sandbox, run) in [(&one, "a"), (&two, "b")] {

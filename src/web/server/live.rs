@@ -81,8 +81,15 @@ impl Live {
         if serving.dirs.is_empty() {
             keepers.push(open(cx, serving.poll, 0, hints)?);
         }
-        for (at, dir) in serving.dirs.iter().enumerate() {
-            let keeper = open(&cx.in_project(dir), serving.poll, at, hints);
+        let mut roots = BTreeSet::new();
+        for dir in &serving.dirs {
+            let cx = cx.in_project(dir);
+            let project = cx.project().map_err(|error| of_directory(dir, error))?;
+            // Two directories of one project, or two names of one directory, are one project.
+            if !roots.insert(project.root().to_owned()) {
+                continue;
+            }
+            let keeper = open(&cx, serving.poll, keepers.len(), hints);
             keepers.push(keeper.map_err(|error| of_directory(dir, error))?);
         }
         let mut names = BTreeSet::new();
@@ -194,7 +201,10 @@ fn open(cx: &Context, poll: bool, at: usize, hints: &UnboundedSender<Hint>) -> R
 /// A name for the project at `root` that no other project has.
 fn free_name(root: &Path, taken: &mut BTreeSet<String>) -> String {
     let dir = root.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let own = match slug(dir, 40) {
+    let fits = !dir.is_empty()
+        && dir.len() <= 40
+        && dir.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+    let own = match if fits { Some(dir.to_owned()) } else { slug(dir, 40) } {
         // Addresses that are not of projects begin with the others.
         Some(name) if name != "api" && name != "ws" => name,
         _ => "project".to_owned(),
