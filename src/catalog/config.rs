@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -17,7 +18,7 @@ use crate::model::ActivityId;
 pub(crate) const FILE: &str = "config.yaml";
 
 /// The configuration of a project; empty if the file is missing.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(super) struct Config {
     /// Directories with definitions, relative to the project.
@@ -125,10 +126,11 @@ impl Config {
         let message = match codec::parse_value(&text) {
             // An empty file, or one with comments only.
             Ok(Value::Null) => return Ok(Self::default()),
-            Ok(value) => match serde_json::from_value(value) {
+            Ok(Value::Object(fields)) => match codec::read_request(&fields, codec::request_schema::<Self>) {
                 Ok(config) => return Ok(config),
-                Err(error) => error.to_string(),
+                Err(why) => why,
             },
+            Ok(_) => "it is not a mapping of keys to values".to_owned(),
             Err(error) => match error.place {
                 Some(place) => format!("line {}, column {}: {error}", place.line, place.column),
                 None => error.to_string(),

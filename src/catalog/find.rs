@@ -555,8 +555,13 @@ mod tests {
     fn a_configuration_that_cannot_be_understood_is_no_empty_one() {
         let project = Project::new();
         let config = project.dir.path().join(".flow/config.yaml");
-        for (text, word) in [("definitions: flows\n", "sequence"), ("state_types: 3\n", "sequence"), ("a: [\n", "line")]
-        {
+        for (text, word) in [
+            ("definitions: flows\n", "`definitions` is a list"),
+            ("state_types: 3\n", "`state_types` is a list"),
+            ("journal: if you like\n", "`journal` is true or false"),
+            ("- definitions\n", "it is not a mapping"),
+            ("a: [\n", "line"),
+        ] {
             fs::write(&config, text).unwrap();
             let error = project.catalog().find("debug").unwrap_err();
             assert!(matches!(error, CatalogError::Config { .. }) && error.to_string().contains(word), "{error}");

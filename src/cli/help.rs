@@ -102,7 +102,8 @@ pub(super) fn manual(path: &[String]) -> std::io::Result<Option<String>> {
 
 fn manual_of(command: &clap::Command, path: &str) -> std::io::Result<String> {
     let mut page = Vec::new();
-    clap_mangen::Man::new(command.clone()).render(&mut page)?;
+    let source = concat!("flow ", env!("CARGO_PKG_VERSION"));
+    clap_mangen::Man::new(command.clone()).source(source).render(&mut page)?;
     let mut text = String::from_utf8_lossy(&page).into_owned();
     if let Some(lines) = examples::of(path) {
         text += ".SH EXAMPLES\n.nf\n";

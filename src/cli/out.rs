@@ -98,7 +98,8 @@ impl Out {
             return self.json(report);
         }
         let text = TextPage::of(fill);
-        if self.is_terminal() && wants_ascii() { self.plain(&in_ascii(&text)) } else { self.plain(&text) }
+        // Also where a program reads it: it has the same locale.
+        if self.kept.is_none() && wants_ascii() { self.plain(&in_ascii(&text)) } else { self.plain(&text) }
     }
 
     /// The answer as JSON, even without `--json`.

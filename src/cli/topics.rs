@@ -37,6 +37,7 @@ topics!(
     "performance" "what it costs, measured",
     "remote" "runs that several machines share (`flow help remote.md`)",
     "reports" "agents that report step by step, with `flow emit`",
+    "sources" "the systems that flow succeeds",
     "tutorial" "a run from its start to its end",
     "workflows" "the shipped workflows, and how to write your own",
 );

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 const ALIASES: [(&str, &str); 3] = [("ls", "list"), ("record", "record-activity"), ("status", "resume")];
 
 /// Words of other tools, and the command that is meant. They change runs, so a guess is told and not carried out.
-const OTHERS: [(&str, &str); 13] = [
+const OTHERS: [(&str, &str); 17] = [
     ("new", "start"),
     ("begin", "start"),
     ("run", "start"),
@@ -17,6 +17,10 @@ const OTHERS: [(&str, &str); 13] = [
     ("end", "complete"),
     ("abort", "cancel"),
     ("stop", "cancel"),
+    ("delete", "prune"),
+    ("remove", "prune"),
+    ("rm", "prune"),
+    ("clean", "prune"),
     ("continue", "resume"),
     ("history", "log"),
     ("info", "show"),

@@ -22,7 +22,7 @@ mod threads;
 mod unflushed;
 
 pub(crate) use bounded_log::append_bounded;
-pub(crate) use dir::{Dir, File, NEW_FILE, flush, read_exact_at, read_up_to, write_all};
+pub(crate) use dir::{Dir, File, NEW_FILE, USER, flush, read_exact_at, read_up_to, write_all};
 pub use dir::{FilePart, Trust};
 pub use document::{DocumentPlace, edit_document, update_document};
 pub(crate) use document::{read_document, settle_document};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use crate::host::reader_left;
+use crate::host::{columns, reader_left};
 use crate::model::RunId;
 use crate::picture::in_ascii;
 use crate::runs::{Card, CardFilter, CardsReport, Context, Feed, Keeper, Result};
@@ -15,7 +15,7 @@ use crate::watch::{WatchMessage, Watching};
 
 /// How often to ask whether standard output still has a reader.
 const READER: Duration = Duration::from_millis(500);
-/// The columns of a page that is printed.
+/// The columns of a page that is printed where neither a terminal nor `COLUMNS` tells.
 const COLUMNS: usize = 160;
 
 /// The page of the runs, or of the run that is named, as text.
@@ -26,12 +26,13 @@ pub fn once(cx: &Context, watching: &Watching) -> Result<String> {
     let cx = watching.context(cx);
     let run = watching.run_id(&cx)?;
     let mut feed = Feed::open(&cx)?;
+    let columns = columns().unwrap_or(COLUMNS);
     let lines = match run {
-        Some(id) => pages::run(&RunFacts::read(&mut feed, &id, LATEST, false)?, cx.now(), COLUMNS),
+        Some(id) => pages::run(&RunFacts::read(&mut feed, &id, LATEST, false)?, cx.now(), columns),
         None => {
             let filter = CardFilter { limit: usize::MAX, ..list_filter(watching) };
             let mut lines = vec![pages::list_title(&feed.cards(&filter))];
-            lines.extend(pages::list(&feed.cards(&filter), &filter, cx.now(), COLUMNS));
+            lines.extend(pages::list(&feed.cards(&filter), &filter, cx.now(), columns));
             lines
         }
     };

@@ -846,6 +846,31 @@ fn a_shell_completes_runs_phases_and_workflows() {
 }
 
 #[test]
+fn small_words_are_the_right_ones() {
+    let sandbox = Sandbox::new();
+    // Without a project no mode is active, so there is nothing to end.
+    for args in [&["mode", "clear", "blueprint"][..], &["mode", "cancel"]] {
+        let answer = sandbox.flow(args).ok();
+        assert!(!answer.stderr.contains("no runs here"), "{answer:?}");
+    }
+    assert!(!sandbox.path(".flow").exists());
+    for word in ["delete", "remove", "rm"] {
+        assert!(sandbox.flow([word, "r1"]).exits(2).stderr.contains("did you mean `flow prune`"), "{word}");
+    }
+    let manual = sandbox.flow(["man", "start"]).ok().stdout;
+    assert!(manual.contains(concat!("\"flow ", env!("CARGO_PKG_VERSION"), "\"")), "{manual}");
+    assert!(sandbox.flow(["help", "sources"]).ok().stdout.starts_with("# "));
+    sandbox.flow(["start", "start-issue", "--issue", "42"]).ok();
+    sandbox.flow(["start", "review-pr", "--pr", "42"]).ok();
+    // A bare `#` begins a comment in a shell.
+    let message = sandbox.flow(["show", "#42", "--json"]).exits(2).error()["message"].clone();
+    assert!(message.as_str().unwrap().starts_with("'#42' fits several runs: "), "{message}");
+    std::fs::write(sandbox.path(".flow/config.yaml"), "journal: yes please\n").unwrap();
+    let error = sandbox.flow(["start", "debug", "--json"]).exits(1).error();
+    assert!(error["message"].as_str().unwrap().ends_with("`journal` is true or false"), "{error}");
+}
+
+#[test]
 fn a_shell_completes_for_the_run_and_the_project_that_the_line_names() {
     let sandbox = Sandbox::new();
     sandbox.flow(["start", "debug", "--id", "r1"]).ok();

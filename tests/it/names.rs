@@ -173,9 +173,9 @@ fn without_a_name_the_run_of_the_branch_is_meant_and_then_the_only_one() {
     sandbox.git(&["switch", "-q", "-c", "c"]);
     let report = resumed(&[]);
     assert_eq!((&report["run_id"], &report["other_branch"]), (&json!("i2"), &json!("b")));
-    assert!(report["notes"].to_string().contains("i2 is the newest of 2 open runs"), "{report}");
+    assert!(report["notes"].to_string().contains("i2 is of 2 open runs the one that changed last"), "{report}");
     let shown = sandbox.flow(["show"]).ok();
-    insta::assert_snapshot!(shown.stderr, @"i2 (the newest of 2 open runs)");
+    insta::assert_snapshot!(shown.stderr, @"i2 (of 2 open runs the one that changed last)");
     let refused = sandbox.flow(["record-activity", "--id", "where"]).exits(2);
     insta::assert_snapshot!(refused.stderr, @r"
     error: several runs are open: i2, i1

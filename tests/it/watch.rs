@@ -106,6 +106,23 @@ fn signs_are_those_of_ascii_in_a_locale_without_utf_8() {
 }
 
 #[test]
+fn a_printed_page_has_the_columns_that_the_environment_names() {
+    let sandbox = demo();
+    let mut narrow = sandbox.flow_command();
+    narrow.args(["watch", "--once"]).env("COLUMNS", "40");
+    let page = crate::support::run(narrow, "").ok().stdout;
+    assert!(page.lines().all(|line| line.chars().count() <= 40), "{page}");
+    // Lists take the locale's characters as well, also where a program reads them.
+    sandbox.flow(["start", "debug", "--id", "r9", "--goal", "wait → go on"]).ok();
+    for args in [&["attention", "--all"][..], &["list"]] {
+        let mut plain = sandbox.flow_command();
+        plain.args(args).env("LC_ALL", "C");
+        let page = crate::support::run(plain, "").ok().stdout;
+        assert!(page.is_ascii() && page.contains("wait > go on"), "{page}");
+    }
+}
+
+#[test]
 fn a_reader_is_told_of_every_change_and_its_end_ends_the_program() {
     for poll in [&[][..], &["--poll"]] {
         let sandbox = demo();

@@ -243,7 +243,10 @@ fn abandon(cx: &Context, document: PathBuf, yes: bool, out: &mut Out) -> Ended {
     let what = match status {
         Some(Ok(status)) => {
             let answers = status.entries.iter().filter(|entry| entry.status == EntryStatus::Answered).count();
-            Some(format!("{answers} answers leave the document"))
+            Some(match answers {
+                1 => "1 answer leaves the document".to_owned(),
+                _ => format!("{answers} answers leave the document"),
+            })
         }
         // An interview whose answers cannot be counted can still be abandoned.
         Some(Err(

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::path::PathBuf;
 
-use crate::model::{Issue, Kind, Problem, Remote, RunId, RunSummary};
+use crate::model::{Issue, Kind, Problem, Remote, RunId, RunSummary, quoted};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result, first_few};
 use crate::runs::open::reading::{Runs, read_all, reasons};
@@ -219,7 +219,8 @@ fn only(given: &str, mut found: Vec<RunId>) -> Result<Option<RunId>> {
     match found.as_slice() {
         [] | [_] => Ok(found.pop()),
         _ => {
-            let message = format!("{given} fits several runs: {}", first_few(&found, 5));
+            // In a shell, a bare `#` begins a comment.
+            let message = format!("{} fits several runs: {}", quoted(given), first_few(&found, 5));
             Err(Problem::new(Kind::Usage, "ambiguous_run", message).help("name one of them by its whole id").into())
         }
     }

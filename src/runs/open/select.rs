@@ -30,7 +30,7 @@ pub(crate) struct Selected<'a> {
 /// The open runs among which the one is that is meant, and what they have in common.
 pub(crate) struct Candidates<'a> {
     runs: Vec<&'a RunSummary>,
-    /// As the end of "the newest of N open runs".
+    /// As the end of "of N open runs".
     of: String,
 }
 
@@ -59,16 +59,18 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// The newest: an active run before a blocked one, one that no other session holds before one that is held, and then
+    /// The one to go on with: an active run before a blocked one, one that no other session holds before one that is held, and then
     /// the one that changed last.
     pub(crate) fn newest(&self, session: Option<&SessionId>) -> Option<Selected<'a>> {
         let run = *self.runs.iter().max_by_key(|run| {
             let is_free = run.session.is_none() || is_own(run, session);
-            (run.head.status == RunStatus::Active, is_free, run.head.updated_at, run.head.created_at)
+            let head = &run.head;
+            // Runs of the same moment come as lists have them.
+            (head.status == RunStatus::Active, is_free, head.updated_at, head.created_at, &head.run_id)
         })?;
         let doubt = match self.runs.len() {
             1 => None,
-            n => Some(format!("the newest of {n} open runs{}", self.of)),
+            n => Some(format!("of {n} open runs{} the one that changed last", self.of)),
         };
         Some(Selected { run, doubt })
     }

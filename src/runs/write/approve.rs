@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::digest;
+use crate::disk::USER;
 use crate::engine::{Attempt, Caller, Command, Decide, Refusal, gate_to_decide, held_by};
 use crate::model::{
     APPROVAL, ActivityId, ActivityRecorded, Approval, DecidedAt, Event, EventId, EventKind, GateStatus, Number, RunId,
@@ -132,7 +133,7 @@ pub fn approve(cx: &Context, request: &ApproveRequest) -> Result<ApproveReport> 
     // Only a request with an id can be a retry, so only that is compared with a later one.
     let content = serde_json::json!([request.approves, request.reason]).to_string();
     let asked = request.id.as_ref().map(|_| TextDigest(digest(content.as_bytes())));
-    let by = cx.env.user.clone().unwrap_or_else(|| "unknown user".to_owned());
+    let by = cx.env.user.clone().unwrap_or_else(|| format!("user {}", *USER));
     let approval = Approval { by, how: request.how, seen: request.seen };
     transact(&project, &*run, caller, now, |tx| {
         // First of all: a retry has seen an older event than its own first try has written.
