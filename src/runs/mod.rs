@@ -28,10 +28,10 @@ pub(crate) mod workflow;
 pub(crate) mod write;
 
 pub use crate::codec::{DocumentKind, schema_text};
-#[doc(hidden)]
-pub(crate) use crate::codec::{parse_foreign_json, similar};
 #[cfg(feature = "serve")]
 pub use crate::codec::{field_names, read_request, request_schema};
+#[doc(hidden)]
+pub(crate) use crate::codec::{parse_foreign_json, similar};
 pub use crate::engine::Advance;
 pub use crate::host::{AgentHost, PassOn};
 pub(crate) use crate::host::{columns, completed_word, wants_ascii};
