@@ -27,11 +27,13 @@ mod user_state;
 pub(crate) mod workflow;
 pub(crate) mod write;
 
+#[cfg(feature = "mcp")]
+pub(crate) use crate::codec::parse_foreign_json;
+#[doc(hidden)]
+pub(crate) use crate::codec::similar;
 pub use crate::codec::{DocumentKind, schema_text};
 #[cfg(feature = "serve")]
 pub use crate::codec::{field_names, read_request, request_schema};
-#[doc(hidden)]
-pub(crate) use crate::codec::{parse_foreign_json, similar};
 pub use crate::engine::Advance;
 pub use crate::host::{AgentHost, PassOn};
 pub(crate) use crate::host::{columns, completed_word, wants_ascii};
@@ -110,6 +112,7 @@ pub(crate) use sessions::going_on::{GoingOn, going_on};
 #[cfg(feature = "mcp")]
 pub(crate) use sessions::hosts::session_of_host;
 pub(crate) use sessions::hosts::{has_begun, is_elsewhere, last_call, log_hook, note_call, note_end, note_shown};
+#[cfg(feature = "serve")]
 pub(crate) use user_state::make_user_state;
 pub(crate) use user_state::{UserNote, git_state};
 pub use workflow::{

@@ -756,6 +756,7 @@ fn events_that_only_another_version_has_are_put_beside_those_that_are_only_here(
     assert_eq!(report["verdict"], "rewound", "{report}");
     let refused = repo.flow(&["record-activity", "--run-id", &repo.run, "--id", "x", "--json"]).exits(4).error();
     assert_eq!(refused["code"], "log_rewound", "{refused}");
+    assert_eq!(refused["message"], format!("event 2 is missing from the log of run {}, and git has it", repo.run));
     repo.flow(&["doctor", "--repair"]).exits(65);
     assert_eq!(std::fs::read_to_string(&log).unwrap(), damaged, "only a person decides that it is lost");
 

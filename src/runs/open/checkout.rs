@@ -28,7 +28,11 @@ pub(crate) fn rewound(project: &OpenedProject, run: &dyn StoredRun, last: Seq, n
                 + " says how to get it)"
         }
     };
-    let message = format!("the log of run {id} was put back: it {}, and event {noted} was written", ends_at(last));
+    let message = if noted > last {
+        format!("the log of run {id} was put back: it {}, and event {noted} was written", ends_at(last))
+    } else {
+        format!("event {noted} is missing from the log of run {id}, and git has it")
+    };
     Problem::new(Kind::NeedsHuman, "log_rewound", message)
         .help(
             rest + "; go on with it, or go on from here without it: "
