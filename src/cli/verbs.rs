@@ -7,7 +7,7 @@ use std::ffi::OsString;
 const ALIASES: [(&str, &str); 3] = [("ls", "list"), ("record", "record-activity"), ("status", "resume")];
 
 /// Words of other tools, and the command that is meant. They change runs, so a guess is told and not carried out.
-const OTHERS: [(&str, &str); 17] = [
+const OTHERS: [(&str, &str); 21] = [
     ("new", "start"),
     ("begin", "start"),
     ("run", "start"),
@@ -22,6 +22,10 @@ const OTHERS: [(&str, &str); 17] = [
     ("rm", "prune"),
     ("clean", "prune"),
     ("continue", "resume"),
+    ("pause", "block"),
+    ("test", "exec"),
+    ("check", "validate"),
+    ("rename", "set"),
     ("history", "log"),
     ("info", "show"),
     ("ps", "list"),

@@ -10,7 +10,7 @@ use crate::engine::{Fault, RunState, pinned};
 use crate::machine::Machine;
 use crate::model::{Help, Number, Seq, Timestamp};
 use crate::runs::OpenedProject;
-use crate::runs::open::checkout::{places_of_log, places_of_lost};
+use crate::runs::open::checkout::{places_of_log, places_of_lost, places_with};
 use crate::runs::open::fault::{has_other_run, put_back};
 use crate::runs::open::pinned::catalog_machine;
 use crate::store::StoredRun as _;
@@ -62,6 +62,9 @@ pub(super) fn diagnose(
     let is_due = findings.list.iter().any(|finding| finding.repair == Some(RepairStep::RewriteLog));
     let rewrite = if is_due { rewrite } else { None };
     activities::check(&facts, rewrite.as_ref(), &mut findings);
+    if !named {
+        leave_records_of_git(project, run, facts.scan.last_seq(), &mut findings);
+    }
     if rewrite.is_none() {
         let is_refused =
             reconciled.faults.iter().any(|fault| matches!(fault, Fault::Rewound { .. } | Fault::Joined(_)));
@@ -84,6 +87,21 @@ pub(super) fn diagnose(
         findings.unread.push(facts.dir.clone());
     }
     Diagnosis { findings, rewrite }
+}
+
+/// Leaves activity files where they are that the log does not have, and a longer one in git may have.
+fn leave_records_of_git(project: &OpenedProject, run: &RunDir, last: Seq, findings: &mut Findings) {
+    if !findings.list.iter().any(|finding| finding.code == "activity_unknown") {
+        return;
+    }
+    let places = places_with(project, run, last.next());
+    let Some(place) = places.first() else { return };
+    for finding in &mut findings.list {
+        if finding.code == "activity_unknown" {
+            finding.message = Help::from(format!("the log here has no such activity, and {place} has a longer log"));
+            finding.repair = None;
+        }
+    }
 }
 
 fn rewrite(

@@ -112,11 +112,24 @@ fn schema(violations: Vec<Violation>, facts: &RunFacts, found: &mut Findings) {
     }
 }
 
+/// Why the next event cannot be shown in an edited `run.yaml`, if so: then no writer adopts the edit.
+fn cannot_be_written(facts: &RunFacts, run: &Reconciled, read: &RunText) -> Option<RunTextError> {
+    let mut next = run.run.as_ref()?.state.document().clone();
+    next.state.last_seq = Some(facts.scan.last_seq().next());
+    read.with_document(&next).err()
+}
+
 /// Checks which event `run.yaml` shows, and whether it is as flow wrote it.
 fn position(facts: &RunFacts, run: &Reconciled, read: &RunText, found: &mut Findings) {
     let path = facts.path(RUN_FILE);
     let shown = read.document().state.last_seq;
     for repair in &run.repairs {
+        if matches!(repair, Repair::AdoptEdit { .. })
+            && let Some(error) = cannot_be_written(facts, run, read)
+        {
+            found.add("run_yaml_invalid", &path, format!("run.yaml {error}")).mend(RepairStep::Rebuild);
+            continue;
+        }
         let (code, message) = match repair {
             Repair::AdoptRun => {
                 let message = "the run was made by another program; the next command that writes it adopts it";

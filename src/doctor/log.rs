@@ -80,11 +80,10 @@ pub(super) fn check(facts: &RunFacts, run: &Reconciled, asked: Asked, found: &mu
     }
     for event in facts.scan.events() {
         if let EventKind::LogRepaired(repair) = &event.kind {
-            let mut lost = repair.lost.iter().map(|range| range.in_words()).collect::<Vec<_>>().join(", ");
-            if lost.is_empty() {
-                lost = "nothing".to_owned();
-            }
-            let message = format!("event {} repaired the log; lost: {lost}; why: {}", event.seq, repair.reason);
+            let lost: Vec<_> = repair.lost.iter().map(|range| range.in_words()).collect();
+            let lost =
+                if lost.is_empty() { " without a loss".to_owned() } else { format!("; lost: {}", lost.join(", ")) };
+            let message = format!("event {} repaired the log{lost}; why: {}", event.seq, repair.reason);
             found.add("log_repaired", &path, message);
         }
     }

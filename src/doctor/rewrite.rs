@@ -257,6 +257,12 @@ fn foreign_lines(raw: &[&[u8]], kept: &BTreeSet<usize>) -> (Vec<(usize, Vec<u8>)
     (attached, head)
 }
 
+/// Whether the lines stand in the order of their positions.
+fn is_in_order(facts: &RunFacts) -> bool {
+    // The scan sorts events by their positions.
+    facts.scan.lines.is_sorted_by_key(|line| line.number)
+}
+
 /// What is wrong with the log, for the `reason` of the event.
 fn reason(facts: &RunFacts, histories: &Histories) -> String {
     let mut words = Vec::new();
@@ -280,7 +286,13 @@ fn reason(facts: &RunFacts, histories: &Histories) -> String {
         }
     }
     if words.is_empty() {
-        words.push("acknowledged events were gone".to_owned());
+        let is_whole = facts.scan.gaps().is_empty() && facts.log.here().is_some_and(|log| !log.is_empty());
+        let what = if is_whole && !is_in_order(facts) {
+            "events stood in another order"
+        } else {
+            "acknowledged events were gone"
+        };
+        words.push(what.to_owned());
     }
     words.truncate(3);
     words.join("; ")

@@ -32,7 +32,7 @@ pub(crate) use crate::codec::parse_foreign_json;
 #[doc(hidden)]
 pub(crate) use crate::codec::similar;
 pub use crate::codec::{DocumentKind, schema_text};
-#[cfg(feature = "serve")]
+#[cfg(any(feature = "mcp", feature = "serve"))]
 pub use crate::codec::{field_names, read_request, request_schema};
 pub use crate::engine::Advance;
 pub use crate::host::{AgentHost, PassOn};

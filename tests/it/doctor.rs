@@ -112,6 +112,14 @@ const OF_THE_DOCUMENT: &[Damage] = &[
         hurt: |past| past.sandbox.edit(&past.run, "status: active", "status: actve"),
     },
     Damage {
+        code: "run_yaml_invalid",
+        path: "run.yaml",
+        hurt: |past| {
+            let text = past.read("run.yaml");
+            past.put("run.yaml", text.replace('\n', "\r"));
+        },
+    },
+    Damage {
         code: "run_yaml_refused",
         path: "run.yaml",
         hurt: |past| past.sandbox.edit(&past.run, "id: 2026", "id: 2027"),

@@ -809,6 +809,10 @@ fn a_clone_gives_no_number_twice_whose_file_is_there() {
     std::fs::write(dir.join("run.yaml"), old).unwrap();
     std::fs::write(dir.join("events.jsonl"), log).unwrap();
     std::fs::remove_file(dir.join(".lock")).unwrap();
+    let report = repo.flow(&["doctor", "--repair", "--json"]).ok().json();
+    let unknown = report["findings"].as_array().unwrap().iter().find(|one| one["code"] == "activity_unknown").unwrap();
+    assert_eq!(unknown["message"], "the log here has no such activity, and branch main has a longer log");
+    assert!(dir.join("activities/002-two.yaml").exists());
     let recorded = repo.flow(&["record-activity", "--run-id", &repo.run, "--id", "other", "--json"]).ok().json();
     assert_eq!(recorded["number"], "003");
 }

@@ -17,6 +17,10 @@ pub fn holds(bytes: &[u8]) {
     let session = hook.session.as_ref().expect("a payload without a session was taken");
     let fine = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     assert!((1..=64).contains(&session.as_str().len()) && session.as_str().bytes().all(fine), "{session}");
+    // Half a character is read as one that is not known, and this reader of JSON refuses it.
+    if payload.is_null() && text.contains("\\ud") | text.contains("\\uD") {
+        return;
+    }
     assert!(payload.is_object(), "something was read from nothing");
     let said = |key: &str| payload[key].as_str();
     assert_eq!(hook.session.as_ref().map(SessionId::as_str), said("session_id"));
