@@ -76,8 +76,8 @@ pub(crate) fn refuse_log_elsewhere(project: &OpenedProject, run: &dyn StoredRun)
     Err(rewound(project, run, Seq(0), shown.unwrap_or_default()))
 }
 
-/// Refuses to write on top of less than git has: without the `run.yaml` that a sparse checkout leaves out, or behind a log
-/// that lost its end.
+/// Refuses to write on top of less than git has: without the `run.yaml` that a sparse checkout leaves out, or into a log that
+/// lacks events.
 pub(crate) fn refuse_what_git_has(
     project: &OpenedProject,
     run: &dyn StoredRun,
@@ -177,7 +177,7 @@ fn beside(project: &OpenedProject, log: &str, place: &GitRef) -> Alternative {
         Some(cwd) if cwd == root => log.to_owned(),
         _ => root.join(log).to_string_lossy().into_owned(),
     };
-    let when = format!("the missing events are wanted that {place} has, beside what is here");
+    let when = format!("the missing events that {place} has are wanted beside what is here");
     Alternative::new(when, Suggestion::Shell(format!("{show} >> {}", quoted(&file))))
 }
 
