@@ -28,8 +28,8 @@ pub(crate) fn parse_json_values(text: &str) -> Result<Vec<Value>, serde_json::Er
     Ok(values)
 }
 
-/// Reads the JSON of another program. A text that was cut in the middle of a character has half of one (a surrogate alone,
-/// `\ud83d`), which is no text; programs in JavaScript write it all the same. It is read as U+FFFD.
+/// Reads the JSON of another program. A text that was cut in the middle of a character ends in half of one (a lone surrogate,
+/// `\ud83d`), which is not valid JSON text; JavaScript writes it anyway. It is read as U+FFFD.
 ///
 /// # Errors
 /// A syntax error.

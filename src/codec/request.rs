@@ -106,7 +106,7 @@ impl<'a> RequestSchema<'a> {
             } else if schema["additionalProperties"] == false {
                 let known = field_names(schema).join(", ");
                 return Some(if place.is_empty() {
-                    format!("there is no field `{name:.60}`; there are {known}")
+                    format!("unknown field `{name:.60}`; the fields are {known}")
                 } else {
                     format!("`{place}` has no field `{name:.60}`; it has {known}")
                 });
@@ -277,7 +277,7 @@ mod tests {
             (json!({ "id": "", "go": { "to": 3 } }), "`go.to` is a text"),
             (json!({ "id": "", "on": "yes" }), "`on` is true or false"),
             (json!({ "on": true, "id": "odd" }), "`id`: an id is even"),
-            (json!({ "id": "", "of": 1 }), "there is no field `of`; there are count, code, steps, kind, go, on, id"),
+            (json!({ "id": "", "of": 1 }), "unknown field `of`; the fields are count, code, steps, kind, go, on, id"),
         ] {
             assert_eq!(misfit(&whole, arguments.as_object().unwrap(), &read), why, "{arguments}");
         }

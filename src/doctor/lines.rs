@@ -1,5 +1,6 @@
 //! What several checks ask of the lines of a log, and of texts.
 
+use crate::codec::LogLine;
 use crate::model::{Event, EventKind, Number, Seq};
 use crate::store::LogScan;
 
@@ -31,6 +32,17 @@ pub(super) fn line_after(scan: &LogScan, seq: Seq) -> Option<usize> {
 /// The number of the last line with the event `seq`: the one that repeats the position.
 pub(super) fn last_line_with(scan: &LogScan, seq: Seq) -> Option<usize> {
     Some(scan.lines.iter().rfind(|line| line.event.seq == seq)?.number)
+}
+
+/// The first two events of which the later one stands before the earlier one.
+pub(super) fn out_of_order(scan: &LogScan) -> Option<(&LogLine, &LogLine)> {
+    // The scan sorts events by their positions, and each keeps the number of its line.
+    for two in scan.lines.windows(2) {
+        if two[0].number > two[1].number && two[0].event.seq < two[1].event.seq {
+            return Some((&two[0], &two[1]));
+        }
+    }
+    None
 }
 
 /// The bytes after the last line break, and the number of their line; none if the text ends with a whole line.

@@ -3,7 +3,7 @@
 use crate::codec::{LineFault, unseal};
 use crate::doctor::facts::{FileState, RunFacts};
 use crate::doctor::finding::{Findings, RepairStep};
-use crate::doctor::lines::{is_marker, last_line_with, line_after, numbers_of, open_end};
+use crate::doctor::lines::{is_marker, last_line_with, line_after, numbers_of, open_end, out_of_order};
 use crate::engine::{Fault, Reconciled, machine_of};
 use crate::model::{EventKind, Help, LostRange, Seq, Suggestion, counted, limits};
 use crate::store::local::layout::LOG;
@@ -110,13 +110,9 @@ fn lines(facts: &RunFacts, mend: Option<&RepairStep>, found: &mut Findings) {
         let finding = found.add("log_line_unreadable", &path, "the line has position 0, before the first");
         finding.on_line(line.number).mend(mend.cloned());
     }
-    // The scan sorts events by their positions, and each keeps the number of its line.
-    for two in facts.scan.lines.windows(2) {
-        if two[0].number > two[1].number && two[0].event.seq < two[1].event.seq {
-            let message = format!("event {} stands before event {}", two[1].event.seq, two[0].event.seq);
-            found.add("log_unordered", &path, message).on_line(two[1].number).mend(mend.cloned());
-            break;
-        }
+    if let Some((earlier, later)) = out_of_order(&facts.scan) {
+        let message = format!("event {} stands before event {}", later.event.seq, earlier.event.seq);
+        found.add("log_unordered", &path, message).on_line(later.number).mend(mend.cloned());
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::codec::{LineFault, RunText, digest, seal, unseal};
 use crate::doctor::facts::RunFacts;
-use crate::doctor::lines::{earlier_number, is_marker, numbers_of};
+use crate::doctor::lines::{earlier_number, is_marker, numbers_of, out_of_order};
 use crate::engine::{Histories, RunState, caught_up, histories, join, pinned, rebuilt, unprove};
 use crate::model::{
     Activity, ActivityRecorded, Event, EventId, EventKind, LogRepaired, LostRange, Number, Renumbered, Seq, StateName,
@@ -257,12 +257,6 @@ fn foreign_lines(raw: &[&[u8]], kept: &BTreeSet<usize>) -> (Vec<(usize, Vec<u8>)
     (attached, head)
 }
 
-/// Whether the lines stand in the order of their positions.
-fn is_in_order(facts: &RunFacts) -> bool {
-    // The scan sorts events by their positions.
-    facts.scan.lines.is_sorted_by_key(|line| line.number)
-}
-
 /// What is wrong with the log, for the `reason` of the event.
 fn reason(facts: &RunFacts, histories: &Histories) -> String {
     let mut words = Vec::new();
@@ -286,8 +280,7 @@ fn reason(facts: &RunFacts, histories: &Histories) -> String {
         }
     }
     if words.is_empty() {
-        let is_whole = facts.scan.gaps().is_empty() && facts.log.here().is_some_and(|log| !log.is_empty());
-        let what = if is_whole && !is_in_order(facts) {
+        let what = if facts.scan.gaps().is_empty() && out_of_order(&facts.scan).is_some() {
             "events stood in another order"
         } else {
             "acknowledged events were gone"

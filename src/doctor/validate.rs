@@ -303,7 +303,7 @@ fn read(disk: &dyn Disk, path: &Path, limit: usize) -> std::result::Result<Strin
     String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())
 }
 
-/// As [`read`], for a log: no one reads gigabytes in which there is no event.
+/// As [`read`], for a log. Stops where too much in a row is not an event.
 fn read_log(disk: &dyn Disk, path: &Path) -> std::result::Result<String, String> {
     let bytes = bytes_at(disk, path).map_err(|fault| match fault {
         LogFault::Io(error) => format!("cannot be read: {error}"),
@@ -345,7 +345,7 @@ fn check_completed(text: &str, kind: DocumentKind, complete: fn(Value) -> Value)
 fn check_run(disk: &dyn Disk, path: &Path, text: &str) -> Vec<Violation> {
     let mut violations = check_document(text, DocumentKind::Run);
     let Ok(run) = RunText::parse(text) else { return violations };
-    let log = read(disk, &path.with_file_name(layout::LOG), limits::LOG_BYTES).unwrap_or_default();
+    let log = read_log(disk, &path.with_file_name(layout::LOG)).unwrap_or_default();
     let log = LogScan::parse(log.as_bytes());
     if !violations.is_empty() {
         return violations;

@@ -378,7 +378,7 @@ impl Carrier for GitCarrier {
         let deadline = Instant::now() + left;
         let answer = self.try_to_put(put, deadline).unwrap_or_else(PutAnswer::NotReached);
         match &answer {
-            // Nothing was sent, and what is damaged here is no reason of a refusal.
+            // Nothing was sent yet, and damage in the local repository is no reason to refuse.
             PutAnswer::NotReached(why) if self.repository.mend(why) == Ok(true) => {
                 self.try_to_put(put, deadline).unwrap_or_else(PutAnswer::NotReached)
             }

@@ -474,7 +474,7 @@ fn validate_judges_files_as_the_commands_do_that_read_them() {
     sandbox.flow(["validate", "a.yaml"]).exits(1);
     here("a.yaml", &activity.replace("passed}", "passed, completed_at: yesterday}").replace("id: a", "id: b"));
     let recorded = sandbox.flow(["record-activity", "--activity-file", "a.yaml"]).ok();
-    assert!(recorded.stderr.contains("completed_at is `yesterday`, which is no time"), "{recorded:?}");
+    assert!(recorded.stderr.contains("completed_at is `yesterday`, which is not a time"), "{recorded:?}");
 
     let log = sandbox.run_dir(&run).join("events.jsonl");
     std::fs::File::options().write(true).open(&log).unwrap().set_len(900 << 20).unwrap();

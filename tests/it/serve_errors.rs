@@ -81,7 +81,7 @@ fn a_query_that_does_not_fit_is_refused_and_says_what_fits() {
         ("runs?group=all", "`group` is one of waits, in_doubt, left_behind, at_work, can_go_on, over"),
         (
             "runs?staus=failed",
-            "there is no field `staus`; there are group, search, workflow, status, sort, skip, limit",
+            "unknown field `staus`; the fields are group, search, workflow, status, sort, skip, limit",
         ),
         ("runs?limit=1&limit=2", "the query has `limit` more than once"),
         ("demo/runs/r1?at=1.5", "`at` is a whole number from 0"),
@@ -114,7 +114,11 @@ fn the_content_of_an_action_that_does_not_fit_is_told_without_types_of_the_progr
         (CANCEL, json!({ "id": 3, "seen": 1 }).to_string(), "`id` is a text"),
         (CANCEL, json!({ "id": "k1" }).to_string(), "`seen` is missing"),
         (CANCEL, json!({ "id": "k1", "seen": "x" }).to_string(), "`seen` is a whole number from 0"),
-        (CANCEL, json!({ "id": "k1", "seen": 1, "by": 1 }).to_string(), "there are id, seen, reason"),
+        (
+            CANCEL,
+            json!({ "id": "k1", "seen": 1, "by": 1 }).to_string(),
+            "unknown field `by`; the fields are id, seen, reason",
+        ),
         (answer, json!({ "id": "k1", "seen": 1, "step": 1, "answer": "x" }).to_string(), "`step` is a text"),
     ] {
         let (status, code, message) = error(&server.send(path, &headers, &body));

@@ -107,8 +107,12 @@ impl Git {
     /// Whether the version of `path` below `dir` at `place` contains `text`.
     #[must_use]
     pub fn has_text(&self, dir: &Path, place: &GitRef, path: &Path, text: &str) -> bool {
-        let path = format!(":(literal){}", path.display());
-        let question = ["grep", "--no-textconv", "-q", "-F", "-e", text, &place.revision(), "--", &path];
+        self.has_in(dir, &place.revision(), &format!(":(literal){}", path.display()), text)
+    }
+
+    /// Whether the files that `pattern` fits contain `text` in a revision.
+    fn has_in(&self, dir: &Path, revision: &str, pattern: &str, text: &str) -> bool {
+        let question = ["grep", "--no-textconv", "-q", "-F", "-e", text, revision, "--", pattern];
         self.ask(dir, &question).is_ok_and(|answer| answer.status.success())
     }
 
@@ -131,12 +135,12 @@ impl Git {
         // The last commit that brought the text or took it away. A merge is compared with each of its parents.
         let search = ["log", "--all", "--reflog", "-m", "--no-renames", "-1", "--format=%H %P"];
         let found = self.line(dir, &[&search[..], &["-S", text, "--", path]].concat())?;
-        let mut question = vec!["grep", "--no-textconv", "-l", "-F", "-e", text];
         // Of a merge there is a line for each parent.
-        question.extend(found.lines().next()?.split(' '));
-        question.extend(["--", path]);
-        let with_text = self.line(dir, &question)?;
-        let commit = with_text.lines().next()?.split_once(':')?.0;
-        Some(GitRef::Commit(self.line(dir, &["rev-parse", "--short", commit])?))
+        for commit in found.lines().next()?.split(' ') {
+            if self.has_in(dir, commit, path, text) {
+                return Some(GitRef::Commit(self.line(dir, &["rev-parse", "--short", commit])?));
+            }
+        }
+        None
     }
 }

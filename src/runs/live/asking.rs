@@ -56,7 +56,7 @@ impl StoreAsker {
         Self { has_asked, _end: asker.is_ok().then_some(end) }
     }
 
-    /// Whether the store was asked since this began, also if it was not reached. What is read from then on is no older.
+    /// Whether the store has been asked since this began, even if it was not reached: what is read afterwards is not older.
     #[must_use]
     pub fn has_asked(&self) -> bool {
         self.has_asked.load(Ordering::Acquire)

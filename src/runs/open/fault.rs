@@ -38,7 +38,9 @@ pub(crate) fn refusal(project: &OpenedProject, run: &dyn StoredRun, fault: Fault
         Fault::Joined(what) => Error::Joined { run: run.id().clone(), what },
         // Git does not know flow's own files, so they keep the directory of a run that it removed.
         Fault::Empty if run.presence() == Presence::Away => elsewhere(project, run),
-        Fault::Line(_) | Fault::Gap(_) | Fault::EndLost(_) | Fault::Double(_) => damaged(run, &fault),
+        Fault::Line(line) => damaged(run, &format!(":{}:1 is damaged: {}", line.line, line.fault)),
+        Fault::Gap(lost) | Fault::EndLost(lost) => damaged(run, &format!(" is damaged: it lacks {}", lost.in_words())),
+        Fault::Double(seq) => damaged(run, &format!(" is damaged: event {seq} is in it twice")),
         Fault::Empty | Fault::Unread => {
             let at = run.address(Document::Run);
             let message = format!("{at} has neither a run.yaml nor a log that could rebuild it");
@@ -49,15 +51,9 @@ pub(crate) fn refusal(project: &OpenedProject, run: &dyn StoredRun, fault: Fault
     }
 }
 
-/// The error of a command that needs every event of a log.
-fn damaged(run: &dyn StoredRun, fault: &Fault) -> Error {
-    let log = run.address(Document::Log);
-    let message = match fault {
-        Fault::Line(line) => format!("{log}:{}:1 is damaged: {}", line.line, line.fault),
-        Fault::Gap(lost) | Fault::EndLost(lost) => format!("{log} is damaged: it lacks {}", lost.in_words()),
-        Fault::Double(seq) => format!("{log} is damaged: event {seq} is in it twice"),
-        _ => format!("{log} is damaged"),
-    };
+/// The error of a command that needs every event of a log. `what` goes behind the log's name.
+fn damaged(run: &dyn StoredRun, what: &str) -> Error {
+    let message = format!("{}{what}", run.address(Document::Log));
     let repair = Suggestion::flow("doctor").value(run.id()).flag("repair");
     Problem::new(Kind::Damaged, "log_damaged", message)
         .help(repair + " notes in it what is lost; nothing was written")

@@ -422,7 +422,7 @@ fn doubts(activity: &Activity, request: &RecordRequest) -> Vec<String> {
         doubts.push(format!("the document contradicts itself: its status is {status}, and its exit code {exit_code}"));
     }
     for (key, text) in activity.mistyped_times() {
-        doubts.push(format!("{key} is `{text}`, which is no time, such as 2026-05-20T14:30:00Z"));
+        doubts.push(format!("{key} is `{text}`, which is not a time such as 2026-05-20T14:30:00Z"));
     }
     if let Some((started, completed)) = activity.ends_before_it_began() {
         doubts.push(format!("the work ends at {completed}, before it began at {started}"));

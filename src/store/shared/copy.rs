@@ -55,7 +55,7 @@ impl Copies {
         let deadline = Instant::now() + request.wait;
         let Some(run) = self.existing(id)? else {
             let lines = self.lines(id, Seq(1), mark, deadline)?;
-            // Before anything is made for what is no run.
+            // Before anything is made: the lines may not be those of a run.
             self.check(id, Seq(0), &lines)?;
             return self.make(id, &lines, request).map(|()| Vec::new());
         };

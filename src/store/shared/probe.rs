@@ -73,7 +73,7 @@ fn remove_left(carrier: &dyn Carrier, now: Timestamp, deadline: Instant) {
         let Ok(Some(lines)) = carrier.lines(&tip.run, Seq(1), None, left_until(deadline)) else { continue };
         let since = LogScan::parse(lines.as_bytes()).events().next().map(|event| event.at);
         if since.is_none_or(|since| since.milliseconds_until(now) > LEFT_AFTER) {
-            // What is not removed is no run all the same.
+            // If it stays, it still does not count as a run.
             let _ = carrier.remove(&tip.run, left_until(deadline));
         }
     }

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::model::{Event, Seq};
+use crate::model::Seq;
 use crate::picture::page::{self, LOG_PAGE, LogPart, RunPage, message_page, run_page, runs_page, says};
 use crate::picture::{LogFilter, diagram};
 use crate::runs::{CardFilter, EvidenceReport};
@@ -151,8 +151,9 @@ async fn run_shown(
             let evidence = run.evidence(&report)?;
             // A page about an earlier state shows the log up to that state.
             let end = log.or(at).unwrap_or(report.last.0).min(report.last.0);
-            let takes = |event: &Event| only.takes(event) && find.as_deref().is_none_or(|text| says(event, text));
-            let (log, earlier) = run.log_until(Seq(end), LOG_PAGE, takes);
+            let (log, earlier) = run.log_until(Seq(end), LOG_PAGE, |event| {
+                only.takes(event) && find.as_deref().is_none_or(|text| says(event, text))
+            });
             let view = RunPage {
                 run: &report,
                 activities: &activities,
