@@ -24,7 +24,7 @@ fn completed_activities(root: &Node) -> Option<&Node> {
 /// The list item that replaces the lines that were cut out. Because of its dot it cannot be an activity id.
 const MARKER: &str = "flow.elided";
 /// Lists with fewer plain lines are not cut.
-pub(super) const ELIDE_FROM: usize = 64;
+pub(super) const ELIDE_FROM: usize = 16;
 
 /// A `run.yaml`, read with most of its long list of completed activities cut out.
 #[derive(Debug, Clone)]

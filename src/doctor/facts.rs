@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::codec::{LineFault, RunText};
 use crate::disk::inspect::{Entry, FileKind, entries};
-use crate::disk::{Disk, read_plain};
+use crate::disk::{Disk, both, read_plain};
 use crate::engine::{Fault, Reconciled, Repair, read_run, reconcile};
 use crate::host::lock_holder;
 use crate::model::{Explain as _, RunId};
@@ -83,6 +83,9 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// After so many identical reads, a writer that holds the lock is considered stopped or waiting.
 const STILL: usize = 10;
 
+/// From so many events or activities on, two threads share the work: threads cost more than they save for few.
+pub(super) const TWO_THREADS: usize = 1_000;
+
 impl RunFacts {
     /// Reconciles the files with each other; also gives `run.yaml` as it was read.
     pub(super) fn reconcile(&self) -> (Reconciled, Option<RunText>) {
@@ -152,12 +155,11 @@ impl RunFacts {
         let writer = locks.filter_map(|lock| holder(lock.id.1)).find(|&pid| pid != std::process::id());
         // Every reader reads run.yaml before the log.
         let text = FileState::of(run.text());
-        let log = FileState::of(run.log_bytes());
-        let scan = log.here().map(|bytes| LogScan::parse(bytes)).unwrap_or_default();
-        // Anything else under a name may block its reader, as a FIFO does.
-        let plain = activities.iter().filter(|entry| entry.kind == FileKind::File).filter_map(Entry::text);
-        let files = run.activity_bytes(plain).into_iter();
-        let files = files.map(|(name, bytes)| (name.to_owned(), FileState::of(bytes))).collect();
+        let ((log, scan), files) = if activities.len() < TWO_THREADS {
+            (log_of(run), activity_files(run, &activities))
+        } else {
+            both(|| log_of(run), || activity_files(run, &activities))
+        };
         Self {
             disk: Arc::clone(disk),
             id: run.id().clone(),
@@ -199,6 +201,19 @@ impl RunFacts {
     pub(super) fn has_file(&self, name: &str) -> bool {
         matches!(self.entry(name), Some(entry) if entry.kind == FileKind::File)
     }
+}
+
+fn log_of(run: &RunDir) -> (FileState<Vec<u8>>, LogScan) {
+    let log = FileState::of(run.log_bytes());
+    let scan = log.here().map(|bytes| LogScan::parse(bytes)).unwrap_or_default();
+    (log, scan)
+}
+
+/// The regular files among the activities. Anything else under a name may block its reader, as a FIFO does.
+fn activity_files(run: &RunDir, activities: &[Entry]) -> BTreeMap<String, FileState<Vec<u8>>> {
+    let plain = activities.iter().filter(|entry| entry.kind == FileKind::File).filter_map(Entry::text);
+    let files = run.activity_bytes(plain).into_iter();
+    files.map(|(name, bytes)| (name.to_owned(), FileState::of(bytes))).collect()
 }
 
 /// The entries of a directory. If it cannot be read, it is noted as unreadable.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::codec::LineFault;
 use crate::disk::both;
-use crate::doctor::facts::{FileState, RunFacts};
+use crate::doctor::facts::{FileState, RunFacts, TWO_THREADS};
 use crate::doctor::lines::{earlier_number, is_same_text, last_line_with, open_end};
 use crate::doctor::rewrite::file_number;
 use crate::doctor::shared::work;
@@ -68,9 +68,6 @@ pub struct Difference {
 
 /// The longest line that is quoted, in characters.
 const QUOTED: usize = 120;
-
-/// From so many events on, the log is compared with `run.yaml` and with the activities at the same time.
-const TWO_THREADS: usize = 1_000;
 
 /// Which run to verify.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -210,7 +207,6 @@ fn proven(facts: &RunFacts, run: &Reconciled) -> (Checked, Vec<Difference>) {
         return Default::default();
     }
     let (mut all, mut others) = (Proof::new(facts, run), Proof::new(facts, run));
-    // Threads cost more than they save for a short log.
     if facts.scan.lines.len() < TWO_THREADS {
         all.of_document();
         others.of_others();
