@@ -7,7 +7,7 @@
 //! the run.
 
 use crate::codec::reading::{ELIDE_FROM, Reading};
-use crate::codec::seal::Checksum;
+use crate::codec::seal::{Checksum, LongPart};
 use crate::codec::{RunText, RunTextError};
 use crate::model::Owned;
 
@@ -23,12 +23,17 @@ pub struct RunVersions {
 #[derive(Debug, Clone)]
 struct TakenLines {
     text: String,
-    checksum: Checksum,
+    /// The beginning of it, whose checksum is known.
+    known: LongPart,
     /// How many entries of the list are before them.
     before: usize,
     /// The offset in the shortened text where they were.
     at: usize,
 }
+
+/// So many bytes are read again for each version before they are made part of what is known, which takes as long as
+/// reading some megabytes.
+const KNOW_AFTER: usize = 16 << 10;
 
 impl RunVersions {
     /// Starts with this version.
@@ -62,11 +67,10 @@ impl RunVersions {
     #[must_use]
     pub fn digest(&self) -> String {
         let text = self.short.text().as_bytes();
-        let whole = match &self.taken {
-            None => Checksum::of(text),
-            Some(lines) => Checksum::of(&text[..lines.at]).followed_by(lines.checksum).and(&text[lines.at..]),
-        };
-        whole.digest()
+        let Some(lines) = &self.taken else { return Checksum::of(text).digest() };
+        let (before, after) = text.split_at(lines.at);
+        let known = lines.known.after(Checksum::of(before));
+        known.and(&lines.text.as_bytes()[lines.known.len()..]).and(after).digest()
     }
 
     /// The whole text.
@@ -105,7 +109,9 @@ impl RunVersions {
                 let text = self.short.text();
                 let lines = &text[range.clone()];
                 taken.text.push_str(lines);
-                taken.checksum = taken.checksum.and(lines.as_bytes());
+                if taken.text.len() > taken.known.len() + KNOW_AFTER {
+                    taken.known = LongPart::of(taken.text.as_bytes());
+                }
                 self.short = RunText::parse([&text[..range.start], &text[range.end..]].concat())?;
             }
         }
@@ -116,7 +122,7 @@ impl RunVersions {
 
 impl TakenLines {
     fn none(before: usize) -> Self {
-        Self { text: String::new(), checksum: Checksum::of(b""), before, at: 0 }
+        Self { text: String::new(), known: LongPart::of(b""), before, at: 0 }
     }
 }
 

@@ -85,7 +85,7 @@ pub fn digest(text: &[u8]) -> String {
     Checksum::of(text).digest()
 }
 
-/// The checksum of a part of a text. Checksums of parts can be combined to that of the whole text.
+/// The checksum of the beginning of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Checksum {
     crc: u32,
@@ -102,14 +102,40 @@ impl Checksum {
         Self { crc: crc32c::crc32c_append(self.crc, next), len: self.len + next.len() }
     }
 
-    /// The checksum of this part followed by another part. Takes as long as reading some kilobytes.
-    pub(super) fn followed_by(self, next: Self) -> Self {
-        Self { crc: crc32c::crc32c_combine(self.crc, next.crc, next.len), len: self.len + next.len }
-    }
-
     /// The [`digest`] of the text.
     pub(super) fn digest(self) -> String {
         format!("{}-{:08x}", self.len, self.crc)
+    }
+}
+
+/// A long part of a text that many beginnings are followed by. To add it to a checksum takes as long as reading a few bytes.
+#[derive(Debug, Clone)]
+pub(super) struct LongPart {
+    own: Checksum,
+    /// What the length of the part makes of each bit of the checksum before it. A CRC is linear, so these tell what it makes
+    /// of all of them.
+    bits: [u32; 32],
+}
+
+impl LongPart {
+    pub(super) fn of(part: &[u8]) -> Self {
+        let own = Checksum::of(part);
+        Self { own, bits: std::array::from_fn(|bit| crc32c::crc32c_combine(1 << bit, 0, own.len)) }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.own.len
+    }
+
+    /// The checksum of a beginning followed by this part.
+    pub(super) fn after(&self, beginning: Checksum) -> Checksum {
+        let mut crc = self.own.crc;
+        for (bit, changed) in self.bits.iter().enumerate() {
+            if beginning.crc >> bit & 1 == 1 {
+                crc ^= changed;
+            }
+        }
+        Checksum { crc, len: beginning.len + self.own.len }
     }
 }
 
@@ -148,5 +174,15 @@ mod tests {
         assert_eq!(unseal(br#"{"type":"note","crc":"00000000"}"#), Err(LineFault::Damaged));
         assert_eq!(unseal(b"<<<<<<< HEAD"), Err(LineFault::Unparseable));
         assert_eq!(unseal(b"[1]"), Err(LineFault::Unparseable));
+    }
+    #[test]
+    fn a_long_part_has_the_checksum_of_its_bytes_after_every_beginning() {
+        let long: Vec<u8> = (0..70_000).map(|byte: u32| (byte * 7 % 251) as u8).collect();
+        for (beginning, part) in [(&b""[..], &b""[..]), (b"a", b""), (b"", b"b"), (b"state:\n", &long), (&long, &long)]
+        {
+            let whole = [beginning, part, b"end"].concat();
+            let checksum = LongPart::of(part).after(Checksum::of(beginning)).and(b"end");
+            assert_eq!(checksum.digest(), digest(&whole));
+        }
     }
 }
