@@ -45,7 +45,7 @@ impl LogScan {
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Self {
         let mut whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-        if event_of(&bytes[whole..]).is_ok() {
+        if sealed_event(&bytes[whole..]).is_some() {
             // The last line only lacks its line break.
             whole = bytes.len();
         }
@@ -66,14 +66,17 @@ impl LogScan {
     /// Takes the next line of a file. Returns whether it is an event. After the last line comes [`Self::sorted`].
     pub(crate) fn take(&mut self, number: usize, line: &[u8]) -> bool {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
-        match event_of(line) {
-            Ok(event) => {
-                self.lines.push(LogLine { number, event });
-                return true;
-            }
-            Err(_) if line.iter().all(u8::is_ascii_whitespace) => {}
-            Err(_) if self.skipped.len() == limits::SKIPPED => self.more_skipped += 1,
-            Err(fault) => self.skipped.push(Skipped { line: number, fault, text: preview(line) }),
+        if let Some(event) = sealed_event(line) {
+            self.lines.push(LogLine { number, event });
+            return true;
+        }
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return false;
+        }
+        if self.skipped.len() == limits::SKIPPED {
+            self.more_skipped += 1;
+        } else {
+            self.skipped.push(Skipped { line: number, fault: fault_of(line), text: preview(line) });
         }
         false
     }
@@ -222,24 +225,17 @@ impl LogEnd {
     }
 }
 
-/// The event in a line, which is given without its line break.
-pub(crate) fn event_of(line: &[u8]) -> Result<Event, LineFault> {
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
-    // The checksum first: it is far faster than parsing, and refuses everything that is not flow's.
-    if is_sealed(line)
-        && let Ok(event) = Event::of_line(line)
-    {
-        return Ok(event);
-    }
-    // What is not an event is looked at more closely.
-    Err(unseal(line).err().unwrap_or(LineFault::NotAnEvent))
-}
-
-/// The event in a line with or without its line break, if it is one. Does not look closely at what has no seal.
+/// The event in a line with or without its line break, if it is one.
 pub(crate) fn sealed_event(line: &[u8]) -> Option<Event> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
+    // The checksum first: it is far faster than parsing, and refuses everything that is not flow's.
     if is_sealed(line) { Event::of_line(line).ok() } else { None }
+}
+
+/// Why a line without its line break is not an event. Takes far longer than to find that it is none.
+fn fault_of(line: &[u8]) -> LineFault {
+    unseal(line).err().unwrap_or(LineFault::NotAnEvent)
 }
 
 fn preview(line: &[u8]) -> String {

@@ -13,11 +13,11 @@ pub const EVIDENCE_BYTES: usize = 8 << 20;
 pub const LINE_BYTES: usize = 2 * RUN_BYTES + ACTIVITY_BYTES;
 /// Largest `events.jsonl` that a command reads as a whole, in bytes.
 pub const LOG_BYTES: usize = 1 << 30;
-/// How much of a log may follow each other without an event, in bytes. It can hold a torn line and many notes of other
-/// programs. If there is more, the log is not read any further.
-pub const GAP_BYTES: usize = LINE_BYTES + (4 << 20);
+/// How much of a log may follow each other without an event, in bytes, beside one line, which may be torn and as long as a
+/// line may be: notes of other programs. If there is more, the log is not read any further.
+pub const GAP_BYTES: usize = 4 << 20;
 /// The same in lines. Many short lines take longer than a long one.
-pub const GAP_LINES: usize = 1 << 18;
+pub const GAP_LINES: usize = 1 << 16;
 /// Longest name of a file, in bytes: no file system has longer ones.
 pub const NAME_BYTES: usize = 255;
 /// Largest workflow definition, in bytes.

@@ -480,7 +480,7 @@ fn validate_judges_files_as_the_commands_do_that_read_them() {
     std::fs::File::options().write(true).open(&log).unwrap().set_len(900 << 20).unwrap();
     let report = sandbox.flow(["validate", &run, "--json"]).exits(1).json();
     let message = report["files"][0]["violations"][0]["message"].as_str().unwrap();
-    assert_eq!(message, "has 13 MB without an event, so it is not read any further");
+    assert_eq!(message, "has 9 MB without an event, so it is not read any further");
 }
 
 #[test]

@@ -11,6 +11,8 @@ use crate::model::limits;
 /// How much of a file is read at a time. It stays in the processor's cache.
 pub(super) const BLOCK: usize = 64 << 10;
 
+const LINE_BREAK: usize = 1;
+
 /// Why a log cannot be read.
 #[derive(Debug)]
 pub(crate) enum LogFault {
@@ -39,6 +41,8 @@ pub(crate) type Read<T> = Result<T, LogFault>;
 pub(super) struct Gap {
     bytes: usize,
     lines: usize,
+    /// The longest one of the lines, in bytes. It may be a torn line, and these may be long.
+    longest: usize,
     is_after_event: bool,
 }
 
@@ -49,17 +53,18 @@ impl Gap {
             *self = Self { is_after_event: true, ..Self::default() };
             return Ok(());
         }
-        self.go_on(1, line.len())
+        self.go_on(1, line.len(), line.len())
     }
 
     /// Passes what follows in another part of the log, as far as it has no event.
     pub(super) fn pass_into(mut self, next: &Self) -> Read<()> {
-        self.go_on(next.lines, next.bytes)
+        self.go_on(next.lines, next.bytes, next.longest)
     }
 
-    fn go_on(&mut self, lines: usize, bytes: usize) -> Read<()> {
+    fn go_on(&mut self, lines: usize, bytes: usize, longest: usize) -> Read<()> {
         self.lines += lines;
         self.bytes += bytes;
+        self.longest = self.longest.max(longest);
         if self.lines > limits::GAP_LINES {
             return Err(self.fault(format!("{} lines", limits::GAP_LINES)));
         }
@@ -68,10 +73,15 @@ impl Gap {
 
     /// Whether it is not too long yet, with so many bytes of a line whose other end was not found.
     fn check_length(&self, more: usize) -> Read<()> {
-        if self.bytes + more <= limits::GAP_BYTES {
+        let longest = self.longest.max(more);
+        let most = if longest > limits::LINE_BYTES + LINE_BREAK {
+            limits::LINE_BYTES
+        } else if self.bytes + more - longest > limits::GAP_BYTES {
+            limits::GAP_BYTES
+        } else {
             return Ok(());
-        }
-        Err(self.fault(format!("{} MB", limits::GAP_BYTES >> 20)))
+        };
+        Err(self.fault(format!("{} MB", most >> 20)))
     }
 
     fn fault(&self, much: String) -> LogFault {
@@ -99,11 +109,14 @@ impl<'f> Backwards<'f> {
 
     /// The line before the last one that was given out, with its line break if it has one, and its place in the file.
     pub(super) fn next(&mut self, gap: &Gap) -> Read<Option<(u64, &[u8])>> {
+        // How much of what is left has no other line break.
+        let mut searched = 0;
         let begin = loop {
             let ends = self.bytes[..self.left].ends_with(b"\n");
-            if let Some(before) = memrchr(b'\n', &self.bytes[..self.left - usize::from(ends)]) {
+            if let Some(before) = memrchr(b'\n', &self.bytes[..self.left - searched.max(usize::from(ends))]) {
                 break before + 1;
             }
+            searched = self.left;
             if self.start == 0 {
                 break 0;
             }
@@ -118,12 +131,16 @@ impl<'f> Backwards<'f> {
         Ok(Some((self.start + begin as u64, &self.bytes[line])))
     }
 
-    /// Reads what is before, at least as much as is left of the last time: a long line would be moved too often otherwise.
+    /// Reads what is before, as much as is left of the last time: a long line would be moved too often otherwise. Of a line that is
+    /// too long, no more is read than shows that.
     fn read_more(&mut self) -> io::Result<()> {
-        let more = (self.left.max(self.block) as u64).min(self.start);
+        let most = (limits::LINE_BYTES + BLOCK).saturating_sub(self.left);
+        let more = (self.left.min(most).max(self.block) as u64).min(self.start);
         self.block = BLOCK;
         self.start -= more;
-        let mut bytes = vec![0; usize::try_from(more).unwrap_or(BLOCK)];
+        let more = usize::try_from(more).unwrap_or(BLOCK);
+        let mut bytes = Vec::with_capacity(more + self.left);
+        bytes.resize(more, 0);
         read_exact_at(self.file, &mut bytes, self.start)?;
         bytes.extend_from_slice(&self.bytes[..self.left]);
         self.left = bytes.len();

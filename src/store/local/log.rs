@@ -6,7 +6,7 @@ use std::path::Path;
 
 use memchr::{memchr, memmem};
 
-use crate::codec::{LogEnd, LogScan, event_of, sealed_event};
+use crate::codec::{LogEnd, LogScan, sealed_event};
 use crate::disk::{Disk, DiskFile, FileType, Links, Open, both, read_plain};
 use crate::model::{Event, Seq, limits};
 use crate::store::local::lines::{BLOCK, Backwards, Gap, LogFault, Passed, Read, forwards};
@@ -65,7 +65,7 @@ fn scan_part(file: &dyn DiskFile, places: Range<u64>) -> Read<ScannedPart> {
         lines += 1;
         scan.take(lines, line)
     })?;
-    if event_of(&passed.rest).is_ok() {
+    if sealed_event(&passed.rest).is_some() {
         scan.take(lines + 1, &passed.rest);
     }
     Ok(ScannedPart { scan, lines, passed })
@@ -241,7 +241,7 @@ impl LogTail {
         match line.strip_suffix(b"\n") {
             Some(body) => body.contains(&0),
             None => {
-                self.unended = event_of(line).is_ok();
+                self.unended = sealed_event(line).is_some();
                 !self.unended
             }
         }
