@@ -629,7 +629,7 @@ pub(super) struct ListArgs {
     /// Only runs about this feature
     #[arg(long, value_name = "NAME")]
     pub(super) feature: Option<String>,
-    /// Only runs with this text in their id, workflow, phase, goal, feature or reason, or about this issue (#42)
+    /// Only runs with this text in their id, workflow, phase, goal, feature or reason, or about this issue ('#42')
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(super) search: Option<String>,
     /// Only runs of this workflow

@@ -13,7 +13,7 @@ use crate::codec::violations::suffix;
 use crate::disk::DocumentFault;
 use crate::engine::Refusal;
 use crate::host::{BadSetting, GitRef};
-use crate::model::{BadName, Explain, Help, Kind, Problem, RunId, Seq, Suggestion};
+use crate::model::{BadName, Explain, Help, Kind, Problem, RunId, Seq, Suggestion, quoted};
 use crate::runs::path::quoted_path;
 use crate::runs::refused;
 use crate::store::{Address, StoreError};
@@ -63,7 +63,7 @@ pub enum Error {
         worktree: Option<PathBuf>,
     },
     /// The run does not exist.
-    #[error("there is no run {id}")]
+    #[error("there is no run {}", quoted(id))]
     NoSuchRun {
         /// The name as given.
         id: String,

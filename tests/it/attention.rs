@@ -353,29 +353,29 @@ fn a_row_says_what_a_run_is_first_and_fits_into_the_terminal() {
         shown(Some("60"), &["attention", "--all"]),
     ];
     insta::assert_snapshot!(pages.join("\n"), @r"
-    #7 review-pr                                                 7         review-pr    active   preflight 1/4  1 s
-    #42 start-issue                                              issue-42  start-issue  active   preflight 1/5  2 s
+    PR 7 review-pr                                               7         review-pr    active   preflight 1/4  1 s
+    issue 42 start-issue                                         issue-42  start-issue  active   preflight 1/5  2 s
     The importer loses the last row of every file that it reads  importer  debug        blocked  preflight 1/5  3 s  Which of the two formats is meant, the old one or the new one?
 
-    #7 review-pr        7         active   preflight 1/4  1 s
-    #42 start-issue     issue-42  active   preflight 1/5  2 s
+    PR 7 review-pr      7         active   preflight 1/4  1 s
+    issue 42 start-is…  issue-42  active   preflight 1/5  2 s
     The importer lose…  importer  blocked  preflight 1/5  3 s  Which of the…
 
-    #7 review-pr      7         active   1 s
-    #42 start-issue   issue-42  active   2 s
+    PR 7 review-pr    7         active   1 s
+    issue 42 start-…  issue-42  active   2 s
     The importer lo…  importer  blocked  3 s
 
     Waits for you  1
       blocked  The importer loses the last row of every file that it reads  importer  preflight 1/5  6 s  Which of the two formats is meant, the old one or the new one?
     Can go on  2
-      #7 review-pr     7         preflight 1/4  4 s  nothing is completed in `preflight` yet
-      #42 start-issue  issue-42  preflight 1/5  5 s  nothing is completed in `preflight` yet
+      PR 7 review-pr        7         preflight 1/4  4 s  nothing is completed in `preflight` yet
+      issue 42 start-issue  issue-42  preflight 1/5  5 s  nothing is completed in `preflight` yet
 
     Waits for you  1
       blocked  The importer loses…  importer  6 s  Which of th…
     Can go on  2
-      #7 review-pr     7         4 s  nothing is completed in `…
-      #42 start-issue  issue-42  5 s  nothing is completed in `…
+      PR 7 review-pr        7         4 s  nothing is completed…
+      issue 42 start-issue  issue-42  5 s  nothing is completed…
     ");
     for args in [&["list"][..], &["attention", "--all"]] {
         for columns in ["40", "60", "80", "100"] {

@@ -187,7 +187,7 @@ pub(crate) struct WatchArgs {
     /// Print the runs as they are, and end; with --json, the first line alone
     #[arg(long)]
     pub(crate) once: bool,
-    /// Only runs with this text in their id, workflow, phase, goal, feature or reason, or about this issue (#42)
+    /// Only runs with this text in their id, workflow, phase, goal, feature or reason, or about this issue ('#42')
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(crate) search: Option<String>,
     /// Only runs of this workflow

@@ -63,9 +63,9 @@ impl ListedRun {
         let workflow = &self.head.workflow;
         match (&self.goal, &self.issue, self.pr) {
             (Some(goal), ..) if !goal.trim().is_empty() => goal.clone(),
-            (_, Some(Issue::Number(number)), _) => format!("#{number} {workflow}"),
+            (_, Some(Issue::Number(number)), _) => format!("issue {number} {workflow}"),
             (_, Some(issue), _) => format!("{} {workflow}", issue.key(None)),
-            (_, None, Some(pr)) => format!("#{pr} {workflow}"),
+            (_, None, Some(pr)) => format!("PR {pr} {workflow}"),
             (_, None, None) => workflow.to_string(),
         }
     }
