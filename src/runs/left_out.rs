@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::catalog::{Catalog, FoundWorkflow, Origin};
-use crate::model::{Kind, Problem, WorkflowId, quoted};
+use crate::model::{Kind, Problem, RunId, WorkflowId, quoted};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 
@@ -16,6 +16,26 @@ impl Context {
         let is_here =
             self.left_out_files(root, path)?.is_empty() && self.left_out_files(root, &format!("{path}/**"))?.is_empty();
         if is_here { Ok(()) } else { Err(self.left_out(root, path)) }
+    }
+
+    /// Refuses to begin a run with an id that a caller brought, if git has a run of this id whose files were removed here.
+    pub(crate) fn refuse_id_in_git(&self, root: &Path, id: &RunId) -> Result<()> {
+        let path = format!(".flow/runs/{id}");
+        self.refuse_left_out(root, &path)?;
+        // What is there, or was pruned, is refused with what can be done about that.
+        if self.disk.is_dir(&root.join(&path)) || !self.git.has_files(root, &path) {
+            return Ok(());
+        }
+        let is_pruned = self.project().is_ok_and(|project| project.runs().pruned(id).is_ok_and(|run| run.is_some()));
+        if is_pruned {
+            return Ok(());
+        }
+        let source = if self.git.tracks(root, &path) { "" } else { "--source=HEAD --staged --worktree " };
+        let restore = self.git_command(root, &format!("restore {source}-- {}", quoted(&path)));
+        let message = format!("git has run {id}, whose files were removed from this checkout");
+        Err(Problem::new(Kind::NotFound, "run_elsewhere", message)
+            .help(format!("bring it back with `{restore}`, or use another id; nothing was written"))
+            .into())
     }
 
     /// The files below `path` that a sparse checkout leaves out, relative to `root`; `path` may be a pattern with stars.

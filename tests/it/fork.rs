@@ -198,3 +198,11 @@ fn a_fork_of_a_damaged_log_is_refused_for_what_is_wrong_with_it() {
     assert_eq!(error["code"], "log_damaged", "{error}");
     assert!(error["help"].as_str().unwrap().contains("flow doctor"), "{error}");
 }
+
+#[test]
+fn a_fork_keeps_the_key_of_the_issue_in_its_name() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.flow(["start", "debug", "--issue", "proj-123", "--json"]).ok().json()["run_id"].clone();
+    let fork = sandbox.flow(["fork", run.as_str().unwrap(), "--json"]).ok().json()["run_id"].clone();
+    assert!(fork.as_str().unwrap().ends_with("Z-issue-PROJ-123"), "{fork}");
+}

@@ -506,6 +506,52 @@ fn the_rest_of_a_run_is_found_on_remotes_and_under_tags() {
 }
 
 #[test]
+fn an_id_of_a_run_that_git_has_is_not_used_again_when_its_files_were_removed() {
+    for is_committed in [true, false] {
+        let sandbox = Sandbox::new();
+        sandbox.git(&["init", "-q"]);
+        sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+        sandbox.flow(["start", "debug", "--id", "other"]).ok();
+        sandbox.git(&["add", "-A"]);
+        if is_committed {
+            sandbox.git(&["commit", "-qm", "runs"]);
+        }
+        std::fs::remove_dir_all(sandbox.run_dir("r1")).unwrap();
+        for args in [
+            &["start", "debug", "--id", "r1", "--json"][..],
+            &["fork", "other", "--id", "r1", "--json"],
+            &[
+                "emit",
+                "--workflow",
+                "debug",
+                "--run-id",
+                "r1",
+                "--type",
+                "btw_update",
+                "--data",
+                "{\"message\":\"a\"}",
+                "--json",
+            ],
+        ] {
+            let error = sandbox.flow(args).exits(3).error();
+            assert_eq!(error["code"], "run_elsewhere", "{error}");
+            let help = error["help"].as_str().unwrap();
+            assert!(help.contains("git restore -- .flow/runs/r1`"), "{help}");
+        }
+        sandbox.git(&["restore", "--", ".flow/runs/r1"]);
+        sandbox.record("r1", "preflight", "afterwards");
+        sandbox.assert_sound("r1");
+        if is_committed {
+            sandbox.git(&["rm", "-rqf", ".flow/runs/r1"]);
+            std::fs::remove_dir_all(sandbox.run_dir("r1")).unwrap();
+            let help = sandbox.flow(["start", "debug", "--id", "r1", "--json"]).exits(3).error()["help"].clone();
+            let restore = "git restore --source=HEAD --staged --worktree -- .flow/runs/r1`";
+            assert!(help.as_str().unwrap().contains(restore), "{help}");
+        }
+    }
+}
+
+#[test]
 fn a_run_of_another_worktree_is_found_by_its_name() {
     let sandbox = Sandbox::new();
     sandbox.git(&["worktree", "add", "-q", "../tree", "-b", "tree"]);

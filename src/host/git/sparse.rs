@@ -59,8 +59,24 @@ impl Git {
     /// Whether git's index has the file `path`, relative to `dir`.
     #[must_use]
     pub fn tracks(&self, dir: &Path, path: &str) -> bool {
-        let listed = self.ask(dir, &["ls-files", "-z", "--", &format!(":(literal){path}")]);
+        self.lists(dir, &[], path)
+    }
+
+    fn lists(&self, dir: &Path, options: &[&str], path: &str) -> bool {
+        let path = format!(":(literal){path}");
+        let listed = self.ask(dir, &[&["ls-files", "-z"], options, &["--", &path]].concat());
         listed.is_ok_and(|answer| answer.status.success() && !answer.out.is_empty())
+    }
+
+    /// Whether git's index or the commit that is checked out has files below the directory `path`, relative to `dir`.
+    #[must_use]
+    pub fn has_files(&self, dir: &Path, path: &str) -> bool {
+        if self.top(dir).is_none() {
+            return false;
+        }
+        // Before the first commit there is no tree to list.
+        let is_unborn = self.head(dir).is_some_and(|head| head.commit.is_none());
+        if is_unborn { self.tracks(dir, path) } else { self.lists(dir, &["--with-tree=HEAD"], path) }
     }
 
     /// The files in git's index that `pattern` fits and that contain `word`, in whatever case, with their contents.

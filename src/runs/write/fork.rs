@@ -102,7 +102,7 @@ pub fn fork(cx: &Context, request: &ForkRequest) -> Result<ForkReport> {
         return Ok(known);
     }
     if let Some(id) = &request.id {
-        cx.refuse_left_out(project.root(), &format!(".flow/runs/{id}"))?;
+        cx.refuse_id_in_git(project.root(), id)?;
         refuse_same_but_for_case(&project, id)?;
     }
     let (mut view, point) = parent_then(&project, &*parent, request, &mut warnings)?;
@@ -233,11 +233,10 @@ fn fork_id(request: &ForkRequest, parent: &RunId, now: Timestamp) -> Result<RunI
     if let Some(id) = &request.id {
         return Ok(id.clone());
     }
-    let name = match parent.as_str().split_once("Z-") {
-        Some((time, name)) if time.len() + 1 == now.compact().len() => name,
-        _ => parent.as_str(),
-    };
-    let name = slug(name, SLUG_BYTES).unwrap_or_else(|| "run".to_owned());
+    // The key of its issue is there as it is: in `PROJ-123`, a slug would be in lower case.
+    let name = parent.name();
+    let name = if name.len() > SLUG_BYTES { slug(name, SLUG_BYTES) } else { Some(name.to_owned()) };
+    let name = name.unwrap_or_else(|| "run".to_owned());
     Ok(RunId::new(format!("{}-{name}", now.compact()))?)
 }
 

@@ -125,7 +125,7 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
     let phase = initial_phase(&machine, request.phase.as_ref())?;
     let caller = cx.caller(request.session.clone(), None)?;
     if let Some(id) = &request.id {
-        cx.refuse_left_out(&root, &format!(".flow/runs/{id}"))?;
+        cx.refuse_id_in_git(&root, id)?;
     }
     let key = request.issue.as_ref().map(|issue| IssueKeys::at(cx, root).key(issue));
     let base = run_id_base(request, key.as_deref(), now)?;

@@ -84,7 +84,7 @@ pub(crate) fn emit_by(cx: &Context, request: &EmitRequest, reporter: &Reporter<'
         }
     }
     // A run that a sparse checkout leaves out is not here, and must not begin a second time.
-    cx.refuse_left_out(&root, &format!(".flow/runs/{}", asked.run))?;
+    cx.refuse_id_in_git(&root, &asked.run)?;
     match begin_with(cx, project.as_ref(), &asked, reporter.definition) {
         // Another process created the run first.
         Err(Error::Store(StoreError::Taken { .. })) => {
