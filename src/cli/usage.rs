@@ -13,7 +13,8 @@ use crate::model::{Help, Suggestion, quoted};
 const MORE: &str = "For more information, try '--help'.";
 
 /// Options that people try, and the ones that are meant, where a command takes these.
-const OPTIONS: [(&[&str], &str); 4] = [
+const OPTIONS: [(&[&str], &str); 5] = [
+    (&["--format", "--output", "-o", "-j"], "json"),
     (&["--fix"], "repair"),
     (&["-n", "--last", "--count", "--max", "--tail"], "limit"),
     (&["-m", "--message", "--comment"], "summary"),
@@ -23,12 +24,12 @@ const OPTIONS: [(&[&str], &str); 4] = [
 /// Words for values, and the values that are meant, of which an option has one.
 const VALUES: [(&[&str], &[&str]); 6] = [
     (
-        &["done", "success", "succeeded", "successful", "ok", "pass", "complete", "completed", "finished"],
+        &["done", "success", "succeeded", "successful", "ok", "pass", "complete", "completed", "finished", "closed"],
         &["passed", "completed"],
     ),
     (&["fail", "failure", "error", "errored"], &["failed"]),
     (&["skip"], &["skipped"]),
-    (&["in_progress", "in-progress", "started", "working", "active"], &["running", "active"]),
+    (&["in_progress", "in-progress", "started", "working", "active", "open", "running"], &["running", "active"]),
     (&["todo", "new", "queued"], &["pending"]),
     (&["waiting", "stuck", "paused"], &["blocked"]),
 ];
@@ -139,6 +140,14 @@ impl UsageLine {
             }
             ErrorKind::InvalidSubcommand => {
                 let word = text_of(error, ContextKind::InvalidSubcommand)?;
+                if self.path.is_empty() && word == "version" {
+                    return Some("did you mean `flow --version`?".to_owned());
+                }
+                if self.path.is_empty() && ["upgrade", "update"].contains(&word) {
+                    return Some(
+                        "install the new version as this one was; `flow --version` says which it is".to_owned(),
+                    );
+                }
                 let meant = verbs::meant(&self.path, word).or_else(|| nearest(error))?;
                 let words = ["flow"].into_iter().chain(self.path.iter().map(String::as_str)).chain([meant]);
                 Some(format!("did you mean `{}`?", words.collect::<Vec<_>>().join(" ")))
@@ -308,6 +317,16 @@ mod tests {
             (&["flow", "doctor", "--fix"], "did you mean `--repair`?", "flow doctor --help"),
             (&["flow", "log", "-n", "3"], "did you mean `--limit`?", "flow log --help"),
             (&["flow", "help", "strt"], "did you mean `flow help start`?", "flow --help"),
+            (&["flow", "list", "--status", "open"], "did you mean `active`?", "flow list --help"),
+            (&["flow", "list", "--status", "running"], "did you mean `active`?", "flow list --help"),
+            (&["flow", "list", "--format", "json"], "did you mean `--json`?", "flow list --help"),
+            (&["flow", "version"], "did you mean `flow --version`?", "flow --help"),
+            (&["flow", "comment", "done"], "did you mean `flow record-activity`?", "flow --help"),
+            (
+                &["flow", "upgrade"],
+                "install the new version as this one was; `flow --version` says which it is",
+                "flow --help",
+            ),
             (&["flow", "list", "--status", "done"], "did you mean `completed`?", "flow list --help"),
             (&["flow", "-C", "x", "lsit"], "did you mean `flow list`?", "flow --help"),
             (&["flow", "workflow", "lst"], "did you mean `flow workflow list`?", "flow workflow --help"),

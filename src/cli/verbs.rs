@@ -7,7 +7,9 @@ use std::ffi::OsString;
 const ALIASES: [(&str, &str); 3] = [("ls", "list"), ("record", "record-activity"), ("status", "resume")];
 
 /// Words of other tools, and the command that is meant. They change runs, so a guess is told and not carried out.
-const OTHERS: [(&str, &str); 21] = [
+const OTHERS: [(&str, &str); 23] = [
+    ("comment", "record-activity"),
+    ("note", "record-activity"),
     ("new", "start"),
     ("begin", "start"),
     ("run", "start"),
