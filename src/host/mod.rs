@@ -49,8 +49,8 @@ pub use env::Env;
 pub(crate) use env::secrets;
 pub use exec::{CutShort, Execute, ExecuteEnd, ExecuteOutput, Executed};
 pub use git::{
-    AskedForChanges, AskedForFiles, BareRepository, CommitCopy, Git, Head, MessageOf, Pushed, RefChange, TreeChanges,
-    TreeFiles, WorkingTree,
+    AskedForChanges, AskedForFiles, BareRepository, CommitCopy, Git, Head, IndexedFile, IndexedFiles, MessageOf,
+    Pushed, RefChange, TreeChanges, TreeFiles, WorkingTree,
 };
 pub(crate) use git::{GitFacts, GitRef, without_login};
 #[cfg(feature = "network")]

@@ -4,7 +4,7 @@
 //! a thread, and that may be limited. Several commands can run at the same time, since none is waited for until its
 //! answer is wanted.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Seek as _, Write as _};
 use std::mem::take;
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
@@ -79,13 +79,8 @@ impl Silence {
 }
 
 impl Asked {
-    /// Starts `command`, in a process group of its own, so that what git started is killed at the time limit too.
-    pub(super) fn start(command: &mut Command, limit: Duration) -> Result<Self, Silence> {
-        Self::start_with(command, Stdio::null(), limit)
-    }
-
-    /// As [`Self::start`], with something to read.
-    pub(super) fn start_with(command: &mut Command, input: Stdio, limit: Duration) -> Result<Self, Silence> {
+    /// Starts `command`, which reads `input`, in a process group of its own, so that what git started is killed at the time limit too.
+    pub(super) fn start(command: &mut Command, input: Stdio, limit: Duration) -> Result<Self, Silence> {
         command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
         in_own_group(command);
         let mut child = command.spawn().map_err(|error| cannot_start(command, &error))?;
@@ -242,6 +237,14 @@ pub(super) fn is_cut(out: &[u8]) -> bool {
     out.len() >= OUTPUT_BYTES
 }
 
+/// A file without a name that has these bytes, to be read from its beginning.
+pub(super) fn file_with(bytes: &[u8]) -> io::Result<Stdio> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(bytes)?;
+    file.rewind()?;
+    Ok(file.into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -271,7 +274,7 @@ mod tests {
     #[test]
     fn a_git_that_nobody_waits_for_is_ended() {
         let mut command = Command::new("sleep");
-        let asked = Asked::start(command.arg("60"), Duration::from_secs(60)).unwrap();
+        let asked = Asked::start(command.arg("60"), Stdio::null(), Duration::from_secs(60)).unwrap();
         let pid = asked.child.id();
         drop(asked);
         assert!(!crate::host::process::answers(pid));

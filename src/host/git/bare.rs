@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -15,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::host::git::asked::{Asked, GitAnswer, is_cut, reason};
+use crate::host::git::asked::{Asked, GitAnswer, file_with, is_cut, reason};
 use crate::host::git::command::{FOREIGN, Git, LIMIT};
 use crate::model::sha256_hex;
 
@@ -450,7 +449,7 @@ impl BareRepository {
             Some(bytes) => file_with(bytes).map_err(|error| format!("cannot write what git is to read: {error}"))?,
             None => Stdio::null(),
         };
-        let asked = Asked::start_with(&mut command, input, limit).map_err(|silence| silence.why())?;
+        let asked = Asked::start(&mut command, input, limit).map_err(|silence| silence.why())?;
         asked.answer(Instant::now() + limit).map_err(|silence| self.without_password(silence.why()))
     }
 
@@ -571,12 +570,4 @@ fn is_before_sending(complaint: &str) -> bool {
     ];
     let is_during = ["RPC failed", "send-pack", "unpack", "hung up unexpectedly"];
     is_before.iter().any(|word| complaint.contains(word)) && !is_during.iter().any(|word| complaint.contains(word))
-}
-
-/// A file without a name that has these bytes, to be read from its beginning.
-fn file_with(bytes: &[u8]) -> std::io::Result<Stdio> {
-    let mut file = tempfile::tempfile()?;
-    file.write_all(bytes)?;
-    file.rewind()?;
-    Ok(file.into())
 }

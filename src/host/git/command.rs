@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::host::git::asked::{Asked, GitAnswer, Silence};
@@ -110,6 +110,17 @@ impl Git {
         dir: &Path,
         question: &[&str],
     ) -> Result<Asked, Silence> {
+        self.start_with(repository, dir, question, Stdio::null())
+    }
+
+    /// As [`Self::start`], with something to read.
+    pub(super) fn start_with(
+        &self,
+        repository: &[(&str, OsString)],
+        dir: &Path,
+        question: &[&str],
+        input: Stdio,
+    ) -> Result<Asked, Silence> {
         let mut command = Command::new(&self.program);
         command
             .arg("-C")
@@ -125,6 +136,6 @@ impl Git {
         command.envs(QUIET.iter().copied());
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.envs(repository.iter().map(|(name, value)| (name, value)));
-        Asked::start(&mut command, self.limit)
+        Asked::start(&mut command, input, self.limit)
     }
 }

@@ -35,6 +35,12 @@ pub(super) enum Common {
     Temporary(TempDir),
 }
 
+/// A directory for one call. What dead processes left is removed.
+pub(super) fn temporary_dir() -> io::Result<TempDir> {
+    sweep(&std::env::temp_dir(), |name| name.strip_prefix(TEMPORARY)?.split_once('-')?.0.parse().ok());
+    tempfile::Builder::new().prefix(&format!("{TEMPORARY}{}-", std::process::id())).tempdir()
+}
+
 impl Common {
     /// The directory for the repository whose own one is `repository`. `state` is the user's state directory.
     pub(super) fn of(repository: &Path, config: &[u8], state: Option<&Path>) -> io::Result<Self> {
@@ -44,8 +50,7 @@ impl Common {
         {
             return Ok(Self::Kept(kept));
         }
-        sweep(&std::env::temp_dir(), |name| name.strip_prefix(TEMPORARY)?.split_once('-')?.0.parse().ok());
-        let own = tempfile::Builder::new().prefix(&format!("{TEMPORARY}{}-", std::process::id())).tempdir()?;
+        let own = temporary_dir()?;
         content.fill(own.path())?;
         Ok(Self::Temporary(own))
     }

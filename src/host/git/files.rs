@@ -7,14 +7,15 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::host::git::asked::{Asked, GitAnswer, Silence, reason};
 use crate::host::git::command::{Git, check_commit_id};
-use crate::host::git::tree::{Apart, DEPTH, ListedChanges, SUBMODULES, StatusEntries, checked_out, left_out};
+use crate::host::git::indexed::{IndexedFiles, listed};
+use crate::host::git::tree::{
+    Apart, DEPTH, LISTING, ListedChanges, PATHS, SUBMODULES, StatusEntries, checked_out, left_out,
+};
 
-/// How long git may take to list the files.
-const LIMIT: Duration = Duration::from_secs(60);
 /// How much of the list is read, in bytes: some four million files.
 const LIST_BYTES: usize = 512 << 20;
 /// From how many bytes on git may have complained of more than is read.
@@ -22,20 +23,10 @@ const COMPLAINT_BYTES: usize = 4 << 10;
 const LIST: [&str; 2] = ["ls-files", "-z"];
 /// Every tracked file with its flags and its kind.
 const TRACKED: [&str; 3] = ["-s", "-v", "-c"];
+/// The same, with the times that the index has of it.
+const TRACKED_WITH_TIMES: [&str; 4] = ["-s", "-v", "-c", "--debug"];
 /// Every untracked file that is not ignored, marked as such.
 const UNTRACKED: [&str; 3] = ["-v", "-o", "--exclude-standard"];
-/// Whatever the repository configures, an edit shows that keeps the size and the modification time, that makes a file executable,
-/// or a link a file.
-const STRICT: [&str; 8] = [
-    "-c",
-    "core.trustctime=true",
-    "-c",
-    "core.checkStat=default",
-    "-c",
-    "core.fileMode=true",
-    "-c",
-    "core.symlinks=true",
-];
 /// What git says of an untracked directory that it cannot read.
 const CLOSED: &[u8] = b"warning: could not open directory '";
 
@@ -77,6 +68,8 @@ pub struct TreeChanges {
     pub paths: Vec<String>,
     /// Whether more differ.
     pub more: bool,
+    /// What the indices have of the files, if none differs.
+    pub indexed: Vec<IndexedFiles>,
 }
 
 /// What is asked of each repository on the way.
@@ -86,6 +79,9 @@ struct FilesWalk<'g> {
     /// How many submodules may still be entered.
     left: usize,
     found: TreeFiles,
+    /// How git is asked for tracked files.
+    tracked: &'static [&'static str],
+    indexed: Vec<IndexedFiles>,
 }
 
 impl Git {
@@ -101,8 +97,8 @@ impl Git {
         state: impl FnOnce() -> Option<PathBuf>,
     ) -> Result<Option<(TreeFiles, TreeChanges)>, String> {
         let Some((git, found)) = self.no_files_yet(dir)? else { return Ok(None) };
-        let changes = git.start_listing(dir, own.to_vec(), state(), &STRICT)?;
-        let mut walk = FilesWalk::of(&git, found, &changes.apart)?;
+        let changes = git.start_listing(dir, own.to_vec(), state(), true)?;
+        let mut walk = FilesWalk::of(&git, found, &changes.apart, &TRACKED)?;
         walk.take_all(&changes.apart, own, &TRACKED)?;
         // It looks for untracked files anyway, so the directories are walked once.
         let changes = changes.listed()?;
@@ -113,7 +109,7 @@ impl Git {
             walk.take_untracked(&changes.answer.out);
         }
         let found = walk.found();
-        let changes = found.changes(changes);
+        let changes = git.changes(&found, changes, own)?;
         Ok(Some((found, changes)))
     }
 
@@ -128,7 +124,7 @@ impl Git {
         state: impl FnOnce() -> Option<PathBuf>,
     ) -> Result<Option<AskedForFiles>, String> {
         let Some((git, found)) = self.no_files_yet(dir)? else { return Ok(None) };
-        let apart = git.apart(dir, state(), Instant::now() + LIMIT)?;
+        let apart = git.apart(dir, state(), Instant::now() + LISTING)?;
         let asked = ask_all(&git, &apart, own, &[&TRACKED[..], &UNTRACKED].concat())?;
         Ok(Some(AskedForFiles { git, found, asked, apart }))
     }
@@ -143,15 +139,29 @@ impl Git {
         own: &[String],
         state: impl FnOnce() -> Option<PathBuf>,
     ) -> Result<TreeChanges, String> {
-        let git = Self { limit: LIMIT, ..self.clone() };
-        let changes = git.start_listing(&files.top, own.to_vec(), state(), &STRICT)?;
-        Ok(files.changes(changes.listed()?))
+        let git = Self { limit: LISTING, ..self.clone() };
+        let listed = git.start_listing(&files.top, own.to_vec(), state(), true)?.listed()?;
+        git.changes(files, listed, own)
+    }
+
+    fn changes(&self, files: &TreeFiles, listed: ListedChanges, own: &[String]) -> Result<TreeChanges, String> {
+        let ListedChanges { paths, is_cut, apart, .. } = listed;
+        let is_hidden = files.is_hidden || !files.hidden.is_empty();
+        let is_clean = files.commit.is_some() && paths.is_empty() && !is_cut && !is_hidden;
+        let mut indexed = Vec::new();
+        if is_clean {
+            let top = TreeFiles::at(files.top.clone());
+            let mut walk = FilesWalk::of(self, top, &apart, &TRACKED_WITH_TIMES)?;
+            walk.take_all(&apart, own, &TRACKED_WITH_TIMES)?;
+            indexed = walk.indexed;
+        }
+        Ok(TreeChanges { is_clean, paths, more: is_cut, indexed })
     }
 
     /// The files of a checkout before any is listed, and git for that.
     fn no_files_yet(&self, dir: &Path) -> Result<Option<(Self, TreeFiles)>, String> {
         let Some(top) = self.find_top(dir).map_err(|error| error.to_string())? else { return Ok(None) };
-        let git = Self { limit: LIMIT, ..self.clone() };
+        let git = Self { limit: LISTING, ..self.clone() };
         // Before the files are listed: a commit meanwhile changes no file.
         let head = self.head(dir).unwrap_or_else(|| self.head_from_git(dir));
         Ok(Some((git, TreeFiles { top, commit: head.commit, ..TreeFiles::default() })))
@@ -165,9 +175,20 @@ impl AskedForFiles {
     /// Why git cannot tell, in one line.
     pub fn answer(self) -> Result<TreeFiles, String> {
         let Self { git, found, asked, apart } = self;
-        let mut walk = FilesWalk::of(&git, found, &apart)?;
+        let mut walk = FilesWalk::of(&git, found, &apart, &TRACKED)?;
         walk.take(&apart, b"", asked, DEPTH)?;
         Ok(walk.found())
+    }
+}
+
+impl TreeChanges {
+    /// Notes files that differ as well.
+    pub fn note_edited(&mut self, paths: Vec<Vec<u8>>) {
+        self.is_clean &= paths.is_empty();
+        self.more |= paths.len() > PATHS;
+        for path in paths.into_iter().take(PATHS) {
+            self.paths.push(String::from_utf8_lossy(&path).into_owned());
+        }
     }
 }
 
@@ -176,13 +197,6 @@ impl TreeFiles {
     #[must_use]
     pub fn at(top: PathBuf) -> Self {
         Self { top, ..Self::default() }
-    }
-
-    fn changes(&self, listed: ListedChanges) -> TreeChanges {
-        let ListedChanges { paths, is_cut, .. } = listed;
-        let is_hidden = self.is_hidden || !self.hidden.is_empty();
-        let is_clean = self.commit.is_some() && paths.is_empty() && !is_cut && !is_hidden;
-        TreeChanges { is_clean, paths, more: is_cut }
     }
 }
 
@@ -199,7 +213,7 @@ impl Git {
         state: impl FnOnce() -> Option<PathBuf>,
     ) -> Result<Vec<String>, String> {
         commits.into_iter().try_for_each(check_commit_id)?;
-        let deadline = Instant::now() + LIMIT;
+        let deadline = Instant::now() + LISTING;
         let apart = self.apart(dir, state(), deadline)?;
         let left_out = left_out(own);
         let mut question = vec!["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--ignore-submodules=none"];
@@ -220,13 +234,14 @@ impl Git {
 
 impl<'g> FilesWalk<'g> {
     /// Begins with the repository of `apart`.
-    fn of(git: &'g Git, mut found: TreeFiles, apart: &Apart) -> Result<Self, String> {
+    fn of(git: &'g Git, mut found: TreeFiles, apart: &Apart, tracked: &'static [&'static str]) -> Result<Self, String> {
         // In a submodule `core.worktree` leads to where its `.git` is. Elsewhere the project is not among the files that it names.
         if found.top.canonicalize().is_ok_and(|top| top != apart.top) {
             return Err("core.worktree names another directory than the one in which .git is".to_owned());
         }
         found.top = apart.top.clone();
-        Ok(Self { git, deadline: Instant::now() + LIMIT, left: SUBMODULES, found })
+        let deadline = Instant::now() + LISTING;
+        Ok(Self { git, deadline, left: SUBMODULES, found, tracked, indexed: Vec::new() })
     }
 
     /// Takes the files of its repository that these options of git name.
@@ -272,6 +287,9 @@ impl<'g> FilesWalk<'g> {
                 self.found.hidden.push([prefix, listed.path].concat());
             }
         }
+        if self.tracked == TRACKED_WITH_TIMES {
+            self.indexed.push(IndexedFiles { prefix: prefix.to_owned(), list: answer.out });
+        }
         submodules.dedup();
         if submodules.is_empty() {
             return Ok(());
@@ -313,7 +331,7 @@ impl<'g> FilesWalk<'g> {
             self.found.nested.push(whole);
             return Ok(());
         }
-        let asked = ask_all(self.git, &inner, &[], &[&TRACKED[..], &UNTRACKED].concat()).map_err(told)?;
+        let asked = ask_all(self.git, &inner, &[], &[self.tracked, &UNTRACKED].concat()).map_err(told)?;
         self.take(&inner, &[&whole[..], b"/"].concat(), asked, depth - 1).map_err(told)
     }
 
@@ -354,28 +372,6 @@ fn ask_all(git: &Git, apart: &Apart, own: &[String], options: &[&str]) -> Result
     question.extend(left_out.iter().map(String::as_str));
     let asked = git.start(&apart.variables, &apart.top, &question).map_err(Silence::why)?;
     Ok(asked.of_at_most(LIST_BYTES))
-}
-
-/// An entry in git's list.
-struct Listed<'o> {
-    path: &'o [u8],
-    is_untracked: bool,
-    is_submodule: bool,
-    /// Whether git does not look at the file when it is asked for changes.
-    is_hidden: bool,
-}
-
-/// `H 100644 <object> 0<TAB>path`, or `? path` for an untracked one.
-fn listed(entry: &[u8]) -> Option<Listed<'_>> {
-    let (tag, rest) = (entry.first()?, entry.get(2..)?);
-    if *tag == b'?' {
-        return Some(Listed { path: rest, is_untracked: true, is_submodule: false, is_hidden: false });
-    }
-    let tab = memchr::memchr(b'\t', rest)?;
-    // A lower case letter is for `assume-unchanged`, and `S` for `skip-worktree`.
-    let is_hidden = tag.is_ascii_lowercase() || *tag == b'S';
-    let is_submodule = rest.starts_with(b"160000 ");
-    Some(Listed { path: &rest[tab + 1..], is_untracked: false, is_submodule, is_hidden })
 }
 
 fn is_empty(dir: &Path) -> bool {

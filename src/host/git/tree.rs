@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::host::git::asked::{Asked, GitAnswer, Silence, is_cut, reason};
 use crate::host::git::command::{Git, NO_SUCH_KEY};
@@ -19,6 +19,8 @@ use crate::host::git::common::Common;
 use crate::host::git::places::Places;
 use crate::host::git::settings::{KEYS, REMOTES, Setting, settings_in};
 
+/// How long git may take to list all files.
+pub(super) const LISTING: Duration = Duration::from_secs(60);
 /// The maximum number of changed paths to list.
 pub(super) const PATHS: usize = 1000;
 /// The maximum number of submodules.
@@ -34,6 +36,19 @@ const IGNORED: &[u8] = b"diff.ignoresubmodules";
 const WORKTREE: &[u8] = b"core.worktree";
 /// The keys to read from `.gitmodules`.
 const MODULES: &str = "^submodule\\..*\\.(path|ignore)$";
+
+/// Whatever the repository configures, an edit shows that keeps the size and the modification time, that makes a file executable,
+/// or a link a file.
+pub(super) const STRICT: [&str; 8] = [
+    "-c",
+    "core.trustctime=true",
+    "-c",
+    "core.checkStat=default",
+    "-c",
+    "core.fileMode=true",
+    "-c",
+    "core.symlinks=true",
+];
 
 /// Asks for changed and staged paths. `dirty` prevents git from looking into submodules, where it would read their
 /// configuration.
@@ -121,21 +136,21 @@ impl Git {
         if self.top(dir).is_none() {
             return AskedForChanges(Err("not a git repository".to_owned()));
         }
-        AskedForChanges(self.start_listing(dir, own, state(), &[]))
+        AskedForChanges(self.start_listing(dir, own, state(), false))
     }
 
-    /// `settings` are options of git before the command.
+    /// `shows_all` is for evidence: no setting may hide a change.
     pub(super) fn start_listing(
         &self,
         dir: &Path,
         own: Vec<String>,
         state: Option<PathBuf>,
-        settings: &[&str],
+        shows_all: bool,
     ) -> Result<Listing<'_>, String> {
         let mut apart = self.apart(dir, state, Instant::now() + self.limit)?;
-        apart.shows_all = !settings.is_empty();
-        let mut question = [settings, &CHANGED[..], &[UNTRACKED, "--", ":(top)"]].concat();
-        if !settings.is_empty() {
+        apart.shows_all = shows_all;
+        let mut question = [apart.strict(), &CHANGED[..], &[UNTRACKED, "--", ":(top)"]].concat();
+        if shows_all {
             // Evidence names both paths of a file that was renamed.
             question.insert(question.len() - 3, "--no-renames");
         }
@@ -191,7 +206,7 @@ impl Git {
         if inner.top == outer.top {
             return Ok(false);
         }
-        let question = [&CHANGED[..], &[TRACKED]].concat();
+        let question = [inner.strict(), &CHANGED[..], &[TRACKED]].concat();
         let status = self.start(&inner.variables, &inner.top, &question).map_err(Silence::why)?;
         let (paths, cut) = self.changed(&inner, &status.output(deadline)?, &[], deadline, depth)?;
         Ok(cut || !paths.is_empty())
@@ -281,6 +296,13 @@ impl Git {
             _ => return Err(reason(&answer)),
         }
         Ok(settings_in(&answer.out))
+    }
+}
+
+impl Apart {
+    /// Options of git before a command.
+    fn strict(&self) -> &'static [&'static str] {
+        if self.shows_all { &STRICT } else { &[] }
     }
 }
 

@@ -7,12 +7,12 @@ use std::thread;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::host::git::TreeFiles;
+use crate::host::git::{IndexedFile, IndexedFiles, TreeFiles};
 use crate::host::tree::cache::{KnownFile, KnownFiles, KnownTree, NewCache};
 use crate::host::tree::directories::{DirectoriesAbove, DirectoryAbove};
 use crate::host::tree::entry::{Content, NESTED, ReadFile, UNREADABLE, look, os};
 use crate::host::tree::path::shown_path;
-use crate::model::{DiskTime, NotCovered, hex};
+use crate::model::{DiskTime, FileTime, NotCovered, hex};
 
 /// What a digest begins with. Change it with anything that changes the digest of the same files.
 const BEGINS: &[u8] = b"flow tree 1\n";
@@ -30,6 +30,8 @@ const SHORT: usize = 16;
 pub struct Tree {
     /// Each path that exists, sorted.
     entries: Vec<(Vec<u8>, Content)>,
+    /// When each was last changed, if it was read.
+    changed: Vec<Option<FileTime>>,
 }
 
 /// A path with what was found there.
@@ -51,8 +53,9 @@ pub fn read_tree(listed: &TreeFiles, known: &KnownTree<'_>, began: Option<DiskTi
     }
     found.sort_by(|one, other| one.path.cmp(other.path));
     let next = next_cache(&found, known.len(), began);
+    let changed = found.iter().map(|found| found.file.stamp.map(|stamp| stamp.changed)).collect();
     let entries = found.into_iter().map(|found| (found.path.to_owned(), found.file.content)).collect();
-    (Tree { entries }, next)
+    (Tree { entries, changed }, next)
 }
 
 /// The cache for the next look, if it is another one than that of `known` files.
@@ -120,6 +123,12 @@ fn look_at<'l>(top: &Path, files: &'l [Vec<u8>], known: &[KnownFile<'_>]) -> Vec
     found
 }
 
+/// Whether git sees an edit of a file by its change time and that in the index, which has the last 32 bits of its second.
+fn is_seen(changed: FileTime, known: (u32, u32)) -> bool {
+    let is_same_second = changed.0 & i64::from(u32::MAX) == i64::from(known.0);
+    !is_same_second || changed.1 == i64::from(known.1)
+}
+
 /// The last part of a path.
 fn name(path: &[u8]) -> &OsStr {
     os(&path[memchr::memrchr(b'/', path).map_or(0, |slash| slash + 1)..])
@@ -170,6 +179,21 @@ impl Tree {
             }
         }
         paths
+    }
+
+    /// The files in an index whose edits git may not have seen, by [their times](crate::host::git::IndexedFiles).
+    #[must_use]
+    pub fn edited_unseen<'i>(&self, index: &'i IndexedFiles) -> Vec<IndexedFile<'i>> {
+        let mut unseen = Vec::new();
+        for file in index.files() {
+            let whole = index.whole(file.path);
+            let at = self.entries.binary_search_by(|(known, _)| known.cmp(&whole));
+            let changed = at.ok().and_then(|at| self.changed[at]);
+            if !changed.zip(file.changed).is_some_and(|(changed, known)| is_seen(changed, known)) {
+                unseen.push(file);
+            }
+        }
+        unseen
     }
 
     /// What tells the content of `path`, a file or a directory, from another one; empty if nothing is there.

@@ -67,8 +67,12 @@ impl Checkout {
     }
 
     fn commit(&self) {
-        self.git(&["add", "--all"]);
-        self.git(&["commit", "--quiet", "--allow-empty", "--message=x"]);
+        self.commit_in("");
+    }
+
+    fn commit_in(&self, dir: &str) {
+        self.git_in(dir, &["add", "--all"]);
+        self.git_in(dir, &["commit", "--quiet", "--allow-empty", "--message=x"]);
     }
 
     fn listed(&self) -> TreeFiles {
@@ -118,8 +122,45 @@ impl Checkout {
         let (git, state) = self.plain_git();
         let own = [".flow/".to_owned()];
         let (listed, changes) = git.tree_files(&self.path(""), &own, || state.clone()).unwrap().unwrap();
-        assert_eq!(git.tree_changes(&listed, &own, || state).unwrap(), changes);
-        changes.is_clean
+        assert_eq!(git.tree_changes(&listed, &own, || state.clone()).unwrap(), changes);
+        changes.is_clean && self.edited_unseen().is_empty()
+    }
+
+    /// The files whose edits git does not see.
+    fn edited_unseen(&self) -> Vec<String> {
+        let (git, state) = self.plain_git();
+        let (listed, changes) =
+            git.tree_files(&self.path(""), &[".flow/".to_owned()], || state.clone()).unwrap().unwrap();
+        let (tree, _) = read_tree(&listed, &KnownTree::default(), None);
+        let mut edited = Vec::new();
+        for index in &changes.indexed {
+            let suspect = tree.edited_unseen(index);
+            edited.extend(git.edited_files(&listed.top, index, &suspect, state.as_deref()).unwrap());
+        }
+        edited.into_iter().map(|path| String::from_utf8(path).unwrap()).collect()
+    }
+
+    /// Runs `edit` until it is within the second in which `path` was changed before and committed in `repository`. All that is
+    /// older than a day.
+    fn edit_within_a_second(&self, repository: &str, path: &str, edit: impl Fn(&Self)) {
+        let second = |checkout: &Self| checkout.path(path).symlink_metadata().unwrap().ctime();
+        for at in 0..20 {
+            self.write(path, &format!("{at:02}\n"));
+            self.age(path);
+            let before = second(self);
+            self.git_in(repository, &["commit", "--quiet", "--all", "--allow-empty", "--message=x"]);
+            edit(self);
+            self.age(path);
+            if second(self) == before {
+                return;
+            }
+        }
+        panic!("a second is too short");
+    }
+
+    fn age(&self, path: &str) {
+        let file = File::options().write(true).open(self.path(path)).unwrap();
+        file.set_times(FileTimes::new().set_modified(std::time::UNIX_EPOCH)).unwrap();
     }
 
     /// Checks that `edit` changes the digest in `paths`, and that `undo` brings it back.
@@ -144,6 +185,30 @@ fn an_edit_that_keeps_size_and_modification_time_is_seen() {
         file.set_times(FileTimes::new().set_modified(modified)).unwrap();
     };
     checkout.changes(&["a"], |checkout| rewrite(checkout, "eno\n"), |checkout| rewrite(checkout, "one\n"));
+}
+
+#[test]
+fn an_edit_that_git_does_not_see_is_not_clean() {
+    let checkout = Checkout::new();
+    checkout.edit_within_a_second("", "a", |checkout| checkout.write("a", "xx\n"));
+    let (git, state) = checkout.plain_git();
+    let seen = git.tree_files(&checkout.path(""), &[".flow/".to_owned()], || state).unwrap().unwrap().1;
+    assert!(seen.is_clean, "git sees it");
+    assert_eq!(checkout.edited_unseen(), ["a"]);
+    assert!(!checkout.is_clean());
+    checkout.commit();
+    assert!(!checkout.is_clean(), "git does not see it when it commits either");
+    // The same bytes once more are not an edit.
+    let name = "dir/b\n\t\"";
+    checkout.write(name, "x");
+    checkout.git(&["add", "--all"]);
+    checkout.edit_within_a_second("", name, |checkout| {
+        let text = fs::read(checkout.path(name)).unwrap();
+        fs::write(checkout.path(name), text).unwrap();
+    });
+    assert_eq!(checkout.edited_unseen(), ["a"]);
+    checkout.edit_within_a_second("", name, |checkout| checkout.write(name, "xx\n"));
+    assert_eq!(checkout.edited_unseen(), ["a", name]);
 }
 
 #[test]
@@ -339,6 +404,18 @@ fn submodules_are_entered_also_where_git_is_told_to_ignore_them() {
     checkout.write("sub/new", "untracked");
     assert!(!checkout.is_clean(), "an untracked file of a submodule is in no commit");
     fs::remove_file(checkout.path("sub/new")).unwrap();
+    assert!(checkout.is_clean());
+    checkout.edit_within_a_second("sub", "sub/s", |checkout| checkout.write("sub/s", "xx\n"));
+    checkout.git(&["commit", "--quiet", "--all", "--message=sub"]);
+    assert_eq!(checkout.edited_unseen(), ["sub/s"]);
+    checkout.write("sub/s", "s\n");
+    checkout.commit_in("sub");
+    checkout.commit();
+    assert!(checkout.is_clean());
+    checkout.git_in("sub", &["config", "core.fileMode", "false"]);
+    fs::set_permissions(checkout.path("sub/s"), fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(!checkout.is_clean(), "a submodule's configuration hides no edit");
+    fs::set_permissions(checkout.path("sub/s"), fs::Permissions::from_mode(0o644)).unwrap();
     assert!(checkout.is_clean());
     checkout.git(&["config", "submodule.sub.ignore", "all"]);
     let undo = |checkout: &Checkout| checkout.write("sub/s", "s\n");

@@ -57,7 +57,7 @@ pub(in crate::runs) fn present_tree(project: &OpenedProject, inputs: &[String]) 
         None => (None, TreeChanges::default()),
     };
     let read = FilesRead::of(project, inputs, own, || Ok(listed))?;
-    let snapshot = read.snapshot(changes);
+    let snapshot = read.snapshot(project, changes)?;
     Ok(PresentTree { top: read.listed.top, snapshot, files: read.files, unmatched: read.unmatched })
 }
 
@@ -110,14 +110,15 @@ impl FilesRead {
     /// Why that is not known, in one line.
     pub(in crate::runs) fn compared(&self, project: &OpenedProject) -> Result<TreeSnapshot, String> {
         if self.is_outside {
-            return Ok(self.snapshot(TreeChanges::default()));
+            return self.snapshot(project, TreeChanges::default());
         }
         let (cx, root) = (&project.cx, project.root());
         let changes = cx.git.tree_changes(&self.listed, &self.own, || git_state(cx, root))?;
-        Ok(self.snapshot(changes))
+        self.snapshot(project, changes)
     }
 
-    fn snapshot(&self, changes: TreeChanges) -> TreeSnapshot {
+    fn snapshot(&self, project: &OpenedProject, mut changes: TreeChanges) -> Result<TreeSnapshot, String> {
+        changes.note_edited(self.edited_unseen(project, &changes)?);
         let mut not_covered = self.files.not_covered();
         let is_whole = not_covered.is_empty();
         not_covered.truncate(NOT_COVERED);
@@ -135,7 +136,7 @@ impl FilesRead {
             }
         }
         let (changed, is_cut) = within_bytes(marked, |(path, mark)| path.len() + mark.len(), CHANGED_BYTES);
-        TreeSnapshot {
+        Ok(TreeSnapshot {
             sha256: self.sha256.clone(),
             files: self.files.files(),
             commit: self.listed.commit.clone(),
@@ -145,7 +146,21 @@ impl FilesRead {
             changed: changed.into_iter().collect(),
             more_changed: changes.more || is_cut,
             not_covered,
+        })
+    }
+
+    /// The files whose edits git did not see.
+    fn edited_unseen(&self, project: &OpenedProject, changes: &TreeChanges) -> Result<Vec<Vec<u8>>, String> {
+        let (cx, top) = (&project.cx, &self.listed.top);
+        let mut edited = Vec::new();
+        for index in &changes.indexed {
+            let suspect = self.files.edited_unseen(index);
+            if !suspect.is_empty() {
+                let state = git_state(cx, project.root());
+                edited.extend(cx.git.edited_files(top, index, &suspect, state.as_deref())?);
+            }
         }
+        Ok(edited)
     }
 }
 
