@@ -3,16 +3,23 @@
 //! A known value is replaced wherever it stands; anything else by how it looks. What has no such looks, or was encoded or cut
 //! into pieces by the program that wrote it, stays: see `docs/evidence.md`.
 
+mod decoded;
 mod headers;
 mod known;
 mod text;
 mod tokens;
 mod words;
 
+use std::ops::Range;
+
+use decoded::{Decoded, of_json};
 use known::Known;
 pub(super) use text::steps;
 use text::{MASK, MASKED, Secret, Text, is_of_word};
 use words::is_option_of_secret;
+
+/// How deep strings of JSON may stand in strings of JSON.
+const STRINGS: usize = 3;
 
 /// What to mask.
 #[derive(Debug, Default)]
@@ -28,14 +35,7 @@ impl Mask {
 
     /// The text without secrets.
     pub(super) fn bytes(&self, text: &[u8]) -> Vec<u8> {
-        let mut secrets = self.known.find(text);
-        let looked_at = Text::new(text);
-        let mut at = 0;
-        while at < text.len() {
-            let found = secrets_at(&looked_at, at);
-            at = found.last().map_or(at + 1, |last| last.end);
-            secrets.extend(found.iter().map(|secret| secret.kept..secret.end));
-        }
+        let mut secrets = self.secrets(text);
         secrets.sort_by_key(|secret| secret.start);
 
         let mut masked = Vec::with_capacity(text.len());
@@ -53,6 +53,28 @@ impl Mask {
         }
         masked.extend_from_slice(&text[from..]);
         masked
+    }
+
+    /// Where secrets are. A string of JSON is read as what it stands for as well, and so are those in it.
+    fn secrets(&self, text: &[u8]) -> Vec<Range<usize>> {
+        let mut secrets = Vec::new();
+        let mut is_found = vec![false; text.len()];
+        let mut layer = Decoded::plain(text);
+        for depth in 0..=STRINGS {
+            let mut found = self.known.find(&layer.bytes);
+            found.extend(secrets_by_looks(&layer.bytes));
+            for range in found {
+                let range = layer.places[range.start]..layer.places[range.end];
+                // Where it ends is known best by the text in which it is found first.
+                if !range.is_empty() && (depth == 0 || !is_found[range.start]) {
+                    is_found[range.clone()].fill(true);
+                    secrets.push(range);
+                }
+            }
+            let Some(next) = layer.decoded(of_json) else { break };
+            layer = next;
+        }
+        secrets
     }
 
     /// The text without secrets.
@@ -79,6 +101,18 @@ impl Mask {
         }
         masked
     }
+}
+
+fn secrets_by_looks(text: &[u8]) -> Vec<Range<usize>> {
+    let mut secrets = Vec::new();
+    let looked_at = Text::new(text);
+    let mut at = 0;
+    while at < text.len() {
+        let found = secrets_at(&looked_at, at);
+        at = found.last().map_or(at + 1, |last| last.end);
+        secrets.extend(found.iter().map(|secret| secret.kept..secret.end));
+    }
+    secrets
 }
 
 /// The secrets that what stands at `at` tells of.

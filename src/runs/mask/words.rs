@@ -1,6 +1,6 @@
 //! What stands behind a word for a secret: `password=SECRET`, `"apiKey": "SECRET"`, `--token SECRET`, `<password>SECRET`.
 
-use super::text::{ByteClass, MASK, Quote, Secret, Text, is_of_token, is_of_word, steps};
+use super::text::{ByteClass, MASK, Quote, Secret, Text, is_of_token, is_of_word, is_quote, steps};
 
 /// Words behind which a secret follows.
 const WORDS: [&str; 16] = [
@@ -74,9 +74,16 @@ pub(super) fn behind_word(text: &Text<'_>, at: usize, word: &'static str) -> Vec
     }
     let (from, end, is_quoted) = match Quote::at(text, from) {
         Some((quote, from)) => (from, quote.end(text, from, text.end(ByteClass::Line, from)), true),
-        None => (from, text.end(ByteClass::Bare, from), false),
+        None => (from, end_of_bare(text, from), false),
     };
     if behind.is_secret(text, from, end, is_quoted) { vec![Secret { kept: from, end }] } else { Vec::new() }
+}
+
+/// Where a value without quotes ends that begins at `from`. The backslashes of a quote that ends the string in which it stands are
+/// not of it.
+fn end_of_bare(text: &Text<'_>, from: usize) -> usize {
+    let end = text.end(ByteClass::Bare, from);
+    if text.is_byte(end, is_quote) { text.begin(ByteClass::Escape, end).max(from) } else { end }
 }
 
 /// The secrets among the entries of the list at `at`; `None` if it is not a list: a value may begin with a bracket as well.
@@ -195,7 +202,8 @@ fn is_behind_login(text: &Text<'_>, at: usize) -> bool {
     words.next().is_some()
         && words.next() == Some(b"login")
         && words.next().is_some()
-        && words.next() == Some(b"machine")
+        // A string of JSON may begin there.
+        && words.next().is_some_and(|word| word.ends_with(b"machine"))
 }
 
 /// `<password>SECRET</password>`, where this word stands at `at`.
