@@ -140,6 +140,20 @@ fn no_input_leads_out_of_the_project_or_through_a_link() {
 }
 
 #[test]
+fn definitions_of_flow_count_only_if_an_input_names_them() {
+    let sandbox = sandbox();
+    fs::create_dir_all(sandbox.path(".flow/workflows")).unwrap();
+    fs::write(sandbox.path(".flow/workflows/w.mmd"), "1").unwrap();
+    exec(&sandbox, &[]).ok();
+    fs::write(sandbox.path(".flow/workflows/w.mmd"), "2").unwrap();
+    assert_eq!(held(&sandbox), json!(["fresh", []]));
+    exec(&sandbox, &["--again", "--input", ".flow/workflows/**"]).ok();
+    assert_eq!(held(&sandbox), json!(["fresh", []]), "a record changes none of them");
+    fs::write(sandbox.path(".flow/workflows/w.mmd"), "3").unwrap();
+    assert_eq!(held(&sandbox), changed(&[".flow/workflows/w.mmd"]));
+}
+
+#[test]
 fn outside_of_git_evidence_is_bound_to_the_inputs_alone() {
     let sandbox = without_git();
     exec(&sandbox, &[]).ok();

@@ -18,6 +18,9 @@ const RECURSIONS: usize = 4;
 const PATHS: usize = 4_000_000;
 /// What is never covered: the repository itself, and what flow writes.
 const LEFT_OUT: [&str; 3] = [".git", ".flow", ".decisions"];
+/// What people write there. Runs change with each record, so they cannot be inputs of one.
+const DEFINITIONS: [&str; 5] =
+    [".flow/workflows", ".flow/schemas", ".flow/interviews", ".flow/config.yaml", ".flow/modes.yaml"];
 /// A star stops at a slash, and a dot is a letter.
 const OPTIONS: MatchOptions =
     MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: false };
@@ -171,9 +174,11 @@ fn bytes(path: &Path) -> Vec<u8> {
 /// Whether something is at `path` below `root`, behind directories alone, none of which is left out.
 fn is_reached(root: &Path, path: &Path) -> bool {
     let mut at = root.to_owned();
+    let is_definition = DEFINITIONS.iter().any(|definitions| path.starts_with(definitions));
     let mut parts = path.components().peekable();
     while let Some(part) = parts.next() {
-        if LEFT_OUT.iter().any(|out| part.as_os_str() == *out) {
+        let is_way = is_definition && at == root;
+        if !is_way && LEFT_OUT.iter().any(|out| part.as_os_str() == *out) {
             return false;
         }
         at.push(part);
@@ -201,7 +206,14 @@ mod tests {
     fn globs_name_files_below_the_top_and_follow_no_link() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("project");
-        for file in ["a.env", "out/b.o", "out/deep/c.o", "out/d.txt", ".git/x", ".flow/y", "out/.git/z", ".hidden"] {
+        for file in ["a.env", "out/b.o", "out/deep/c.o", "out/d.txt", ".git/x", "out/.git/z", ".hidden"] {
+            let path = root.join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "x").unwrap();
+        }
+        for file in
+            [".flow/y", ".flow/workflows/w.mmd", ".flow/config.yaml", ".flow/runs/r/run.yaml", "out/.flow/workflows/w"]
+        {
             let path = root.join(file);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "x").unwrap();
@@ -224,8 +236,11 @@ mod tests {
         ] {
             assert_eq!(named(&root, &[glob]), (wanted.iter().map(ToString::to_string).collect(), vec![]), "{glob}");
         }
-        for glob in ["nothing", "link/b.o", "link/*", "out/up/*", "out/up/outside.o", ".git", ".flow/**", "out/.git/z"]
-        {
+        assert_eq!(named(&root, &[".flow/workflows/**"]).0, [".flow/workflows/w.mmd"]);
+        assert_eq!(named(&root, &[".flow/config.yaml"]).0, [".flow/config.yaml"]);
+        let left_out = [".git", ".git/workflows", ".flow", ".flow/**", ".flow/y", ".flow/runs/**", "out/.git/z"];
+        let absent = ["nothing", "link/b.o", "link/*", "out/up/*", "out/up/outside.o", "out/.flow/workflows/w.mmd"];
+        for glob in left_out.into_iter().chain(absent) {
             assert_eq!(named(&root, &[glob]), (vec![], vec![glob.to_owned()]), "{glob}");
         }
         assert_eq!(named(&root, &["a.env", "*.env", "no"]).1, ["no"]);
