@@ -111,7 +111,7 @@ impl Choices {
         if bare.is_empty() {
             return Err(BadReply::Shape("it is empty".to_owned()));
         }
-        let value: Value = serde_json::from_str(bare).map_err(|error| BadReply::Shape(error.to_string()))?;
+        let value: Value = serde_json::from_str(bare).map_err(|_| BadReply::Shape("it is not JSON".to_owned()))?;
         if !value.is_object() {
             return Err(BadReply::Shape("it is not an object".to_owned()));
         }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::codec::{parse_json, parse_json_values};
+use crate::codec::{parse_json, parse_json_values, read_request, request_schema};
 use crate::disk::{Disk, Links};
 use crate::engine::Report;
 use crate::model::{EventId, Kind, Problem, ReportType, StateName, StepStatus, Unit, Usage, answer_in};
@@ -118,11 +118,11 @@ pub fn parse_batch(text: &str) -> Result<Vec<ReportRequest>> {
     }
     let mut reports = Vec::new();
     for (nth, event) in events.into_iter().enumerate() {
-        if !event.is_object() {
+        let Value::Object(fields) = event else {
             let shown = short(&event.to_string());
             return Err(in_batch(nth, &format!("{shown} is not an object with `type`, `step`, `unit` and `data`")));
-        }
-        reports.push(serde_json::from_value(event).map_err(|error| in_batch(nth, &error.to_string()))?);
+        };
+        reports.push(read_request(&fields, request_schema::<ReportRequest>).map_err(|why| in_batch(nth, &why))?);
     }
     Ok(reports)
 }
