@@ -245,7 +245,7 @@ impl DocumentDir {
                 let name = temporary.file_name().ok_or(io::ErrorKind::InvalidInput)?;
                 Ok(self.handle.open_file(name, how)?)
             })
-            .map_err(|error| DocumentFault::io(Operation::WriteBeside, &path, error))?;
+            .map_err(|error| self.not_made(&path, error))?;
         let from = temporary.path().file_name().unwrap_or_default();
         let replaced = match (self.fill(&**temporary.as_file(), text, rights), old) {
             (Ok(()), Some(old)) => self.exchange(place, from, name, &old.text, text),

@@ -1,11 +1,12 @@
 //! The directory of a document: every name in it is opened by itself, and no symlink is followed.
 
 use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::disk::dir::{File, Trust, heir, read_up_to};
-use crate::disk::error::Operation;
+use crate::disk::dir::{File, Trust, USER, heir, read_up_to};
+use crate::disk::error::{DiskError, Operation};
 use crate::disk::fault::DocumentFault;
 use crate::disk::file_system::{Answer, Disk, DiskDir, Errno, FileType, Open, Rename, Stat};
 use crate::disk::rights::Rights;
@@ -84,6 +85,17 @@ impl DocumentDir {
                 }
                 self.handle.sync()
             }
+        }
+    }
+
+    /// Why a file could not be made here for the document at `path`.
+    pub(super) fn not_made(&self, path: &Path, source: io::Error) -> DocumentFault {
+        match self.handle.stat() {
+            Ok(stat) if source.kind() == io::ErrorKind::PermissionDenied && stat.owner != *USER => {
+                let (action, path) = (Operation::Write, self.path.clone());
+                DocumentFault::NotOurs(DiskError::NotOurs { action, path, owner: stat.owner, source })
+            }
+            _ => DocumentFault::io(Operation::WriteBeside, path, source),
         }
     }
 

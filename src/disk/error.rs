@@ -178,18 +178,17 @@ impl DiskError {
 }
 
 /// A user in a sentence.
-fn owner_in_words(owner: u32) -> String {
+pub(crate) fn owner_in_words(owner: u32) -> String {
     if owner == 0 { "root".to_owned() } else { format!("user {owner}") }
 }
 
 /// How to get back what another user left behind, for instance root in a container.
-fn give_back(action: Operation, path: &Path) -> String {
+pub(crate) fn make_it_yours(path: &Path) -> String {
     // All of `.flow`: what is given back in part leaves the next command at the same error.
     let whole = path.ancestors().find(|above| above.ends_with(".flow")).unwrap_or(path);
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let place = crate::model::quoted(&whole.to_string_lossy());
-    let recorded = if action == Operation::Read { "" } else { "; nothing was recorded" };
-    format!("make it yours: sudo chown -R {user}:{group} {place}{recorded}")
+    format!("make it yours: sudo chown -R {user}:{group} {place}")
 }
 
 impl Explain for DiskError {
@@ -209,7 +208,8 @@ impl Explain for DiskError {
                 .help("shorten it, or bring an earlier one back with git; nothing was written"),
             Self::NotUtf8 { .. } => new(Kind::Damaged, "not_utf8").help("bring an earlier version back with git"),
             Self::NotOurs { path, action, source, .. } => {
-                new(Kind::Io, "io_error").help(give_back(*action, path)).caused_by(source)
+                let recorded = if *action == Operation::Read { "" } else { "; nothing was recorded" };
+                new(Kind::Io, "io_error").help(format!("{}{recorded}", make_it_yours(path))).caused_by(source)
             }
             Self::Io { source, action, .. } => new(Kind::Io, "io_error")
                 .help(match action {

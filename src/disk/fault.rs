@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::disk::error::Operation;
+use crate::disk::error::{DiskError, Operation};
 use crate::model::{Explain, Kind, Problem};
 
 /// Why a document was not replaced.
@@ -63,6 +63,9 @@ pub enum DocumentFault {
         /// The document.
         path: PathBuf,
     },
+    /// The document's directory belongs to another user, and the system lets no other one write there.
+    #[error(transparent)]
+    NotOurs(DiskError),
     /// A system call failed.
     #[error("cannot {doing} {path}")]
     Io {
@@ -108,6 +111,7 @@ impl Explain for DocumentFault {
             Self::Busy { .. } => new(Kind::Held, "lock_timeout")
                 .help("try again, or wait longer with --lock-timeout SECONDS; nothing was written"),
             Self::Changing { .. } => new(Kind::Held, "document_changed").help("try again; nothing was written"),
+            Self::NotOurs(error) => error.problem(),
             Self::Io { source, .. } => new(Kind::Io, "io_error")
                 .help("nothing was written; try again when the cause is gone")
                 .caused_by(source),

@@ -28,6 +28,7 @@ pub use document::{DocumentPlace, edit_document, update_document};
 pub(crate) use document::{read_document, settle_document};
 pub use document_lock::Guard;
 pub use error::{DiskError, Hazard, Operation};
+pub(crate) use error::{make_it_yours, owner_in_words};
 pub use fault::{DocumentError, DocumentFault};
 pub use file_system::{Answer, Disk, DiskDir, DiskFile, Errno, FileType, Links, Open, Rename, Stat, Wait};
 pub(crate) use lock::{FileLock, Taken};

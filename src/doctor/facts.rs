@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::codec::{LineFault, RunText};
 use crate::disk::inspect::{Entry, FileKind, entries};
-use crate::disk::{Disk, both, read_plain};
+use crate::disk::{Disk, Links, USER, both, make_it_yours, owner_in_words, read_plain};
 use crate::engine::{Fault, Reconciled, Repair, read_run, reconcile};
 use crate::host::lock_holder;
 use crate::model::{Explain as _, RunId};
@@ -251,6 +251,17 @@ fn unwritable(disk: &dyn Disk, dir: &Path, top: &[Entry]) -> Vec<PathBuf> {
         }
     }
     paths
+}
+
+/// That something cannot be written, and what helps where it belongs to another user.
+pub(super) fn unwritable_in_words(disk: &dyn Disk, path: &Path, what: &str) -> String {
+    let message = format!("{what} cannot be written; commands that only read work");
+    match disk.look(path, Links::Refuse) {
+        Ok(stat) if stat.owner != *USER => {
+            format!("{message}. It belongs to {}: {}", owner_in_words(stat.owner), make_it_yours(path))
+        }
+        _ => message,
+    }
 }
 
 /// Whether this caller may take a lock.

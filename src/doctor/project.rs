@@ -9,7 +9,7 @@ use crate::catalog::{Catalog, CatalogError, Origin};
 use crate::codec::SCHEMAS;
 use crate::disk::inspect::{Entry, FileKind, doubtful_file_system, entries};
 use crate::disk::{Disk, Trust, read_plain};
-use crate::doctor::facts::may_take;
+use crate::doctor::facts::{may_take, unwritable_in_words};
 use crate::doctor::finding::{Findings, RepairStep};
 use crate::doctor::lines::is_same_text;
 use crate::doctor::modes;
@@ -56,7 +56,7 @@ pub(super) fn check(project: &OpenedProject, found: &mut Findings) {
     }
     for dir in [root.to_owned(), root.join(RUNS)] {
         if disk.is_dir(&dir) && !disk.may_write(&dir) {
-            found.add("not_writable", &dir, "the directory cannot be written; commands that only read work");
+            found.add("not_writable", &dir, unwritable_in_words(disk, &dir, "the directory"));
         }
     }
     if let Some(lock) = entry_called(&all, LOCK)

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::disk::inspect::{Entry, FileKind, entries};
 use crate::disk::{Disk, Trust};
-use crate::doctor::facts::RunFacts;
+use crate::doctor::facts::{RunFacts, unwritable_in_words};
 use crate::doctor::finding::{Finding, Findings, RepairStep};
 use crate::model::{EventKind, counted};
 use crate::store::local::layout::{
@@ -24,7 +24,7 @@ pub(super) fn check(facts: &RunFacts, trust: Trust, found: &mut Findings) {
         found.add("unreadable", path, format!("the directory cannot be read: {why}"));
     }
     for path in &facts.unwritable {
-        found.add("not_writable", path, "the run cannot be written; commands that only read work");
+        found.add("not_writable", path, unwritable_in_words(&*facts.disk, path, "the run"));
     }
     for entry in &facts.entries {
         let Some(name) = name_of(entry, "unknown_file", found) else { continue };

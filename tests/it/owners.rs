@@ -98,6 +98,11 @@ fn what_root_left_in_ones_own_project_can_be_read_and_the_command_that_gives_it_
     let flow = sandbox.path(".flow");
     let command = format!("sudo chown -R {USER}:{USER} {}", flow.display());
     assert!(refused.stderr.contains(&command), "{refused:?}");
+    let refused = user(&sandbox, &["workflow", "new", "hello"]).exits(74);
+    assert!(refused.stderr.contains("/workflows, which belongs to root"), "{refused:?}");
+    assert!(refused.stderr.contains(&command), "{refused:?}");
+    let told = user(&sandbox, &["doctor"]).ok().stdout;
+    assert_eq!(told.matches(&command).count(), 3, "{told}");
     give(&flow, USER);
     user(&sandbox, &["record-activity", "--id", "a"]).ok();
 }
