@@ -9,14 +9,20 @@ use crate::doctor::facts::{FileState, RunFacts};
 use crate::doctor::finding::{Findings, RepairStep};
 use crate::doctor::lines::is_same_text;
 use crate::doctor::rewrite::{Rewrite, activity, file_number};
+use crate::host::GitRef;
 use crate::model::{ActivityRecorded, EventKind, KeptEvidence, Number, Seq, limits};
 use crate::store::ActivityFile;
 use crate::store::local::is_cut_off;
 use crate::store::local::layout::{ACTIVITIES, ACTIVITY_TMP, EVIDENCE};
 
 /// Checks the files against the log. `rewrite` is the repair of the log, if one is due; it salvages records that the
-/// log lost, so their files are not findings.
-pub(super) fn check(facts: &RunFacts, rewrite: Option<&Rewrite>, found: &mut Findings) {
+/// log lost, so their files are not findings. `longer` asks git for a longer log, which may have the records of others.
+pub(super) fn check(
+    facts: &RunFacts,
+    rewrite: Option<&Rewrite>,
+    longer: impl FnOnce() -> Option<GitRef>,
+    found: &mut Findings,
+) {
     let files = ActivityFile::of_all(facts.scan.events()).into_iter();
     let known: BTreeMap<String, String> = files.map(|file| (file.name, file.text)).collect();
     let numbers: Vec<Number> = known.keys().filter_map(|name| file_number(name)).collect();
@@ -28,6 +34,7 @@ pub(super) fn check(facts: &RunFacts, rewrite: Option<&Rewrite>, found: &mut Fin
         }
     }
     let earlier = earlier(facts);
+    let mut unknown = Vec::new();
     for entry in &facts.activities {
         let Some(name) = entry.text() else { continue };
         if entry.kind != FileKind::File || known.contains_key(name) || name == ACTIVITY_TMP {
@@ -63,7 +70,18 @@ pub(super) fn check(facts: &RunFacts, rewrite: Option<&Rewrite>, found: &mut Fin
                 let message = format!("number {number} belongs to another activity");
                 found.add("activity_number_twice", &path, message).mend(step);
             }
-            _ => found.add("activity_unknown", &path, "the log has no such activity").mend(step),
+            _ => unknown.push((path, step)),
+        }
+    }
+    // git is asked only if there is something to ask for.
+    let place = if unknown.is_empty() { None } else { longer() };
+    for (path, step) in unknown {
+        match &place {
+            Some(place) => {
+                let message = format!("the log here has no such activity, and {place} has a longer log");
+                found.add("activity_unknown", &path, message);
+            }
+            None => found.add("activity_unknown", &path, "the log has no such activity").mend(step),
         }
     }
     evidence(facts, found);

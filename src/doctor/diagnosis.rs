@@ -7,6 +7,7 @@ use crate::doctor::project::in_words;
 use crate::doctor::rewrite::{Basis, Rewrite};
 use crate::doctor::{activities, document, log, tree};
 use crate::engine::{Fault, RunState, pinned};
+use crate::host::GitRef;
 use crate::machine::Machine;
 use crate::model::{Help, Number, Seq, Timestamp};
 use crate::runs::OpenedProject;
@@ -61,10 +62,7 @@ pub(super) fn diagnose(
     // stray file.
     let is_due = findings.list.iter().any(|finding| finding.repair == Some(RepairStep::RewriteLog));
     let rewrite = if is_due { rewrite } else { None };
-    activities::check(&facts, rewrite.as_ref(), &mut findings);
-    if !named {
-        leave_records_of_git(project, run, facts.scan.last_seq(), &mut findings);
-    }
+    activities::check(&facts, rewrite.as_ref(), || longer_log(project, run, &facts, named), &mut findings);
     if rewrite.is_none() {
         let is_refused =
             reconciled.faults.iter().any(|fault| matches!(fault, Fault::Rewound { .. } | Fault::Joined(_)));
@@ -89,19 +87,13 @@ pub(super) fn diagnose(
     Diagnosis { findings, rewrite }
 }
 
-/// Leaves activity files where they are that the log does not have, and a longer one in git may have.
-fn leave_records_of_git(project: &OpenedProject, run: &RunDir, last: Seq, findings: &mut Findings) {
-    if !findings.list.iter().any(|finding| finding.code == "activity_unknown") {
-        return;
+/// Where git has a longer log of a run.
+fn longer_log(project: &OpenedProject, run: &RunDir, facts: &RunFacts, named: bool) -> Option<GitRef> {
+    // Who names the run wants what is here to be the run.
+    if named {
+        return None;
     }
-    let places = places_with(project, run, last.next());
-    let Some(place) = places.first() else { return };
-    for finding in &mut findings.list {
-        if finding.code == "activity_unknown" {
-            finding.message = Help::from(format!("the log here has no such activity, and {place} has a longer log"));
-            finding.repair = None;
-        }
-    }
+    places_with(project, run, facts.scan.last_seq().next()).into_iter().next()
 }
 
 fn rewrite(
