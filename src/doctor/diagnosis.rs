@@ -49,6 +49,7 @@ pub(super) fn diagnose(
         return Diagnosis { findings, rewrite: None };
     }
     let shown = document::check(&facts, &reconciled, read, &mut findings);
+    document::leave_unless_better(&facts, &mut findings);
     let rewrite = rewrite(project, &facts, shown.as_ref(), noted, now);
     let places = match (&facts.log, &shown) {
         (FileState::Missing, Some(text)) => places_of_log(project, run, text.document().state.last_seq),

@@ -3,7 +3,8 @@
 use crate::codec::{DocumentKind, RunText, RunTextError, Violation, parse, validate};
 use crate::doctor::facts::{FileState, RunFacts};
 use crate::doctor::finding::{Findings, RepairStep};
-use crate::engine::{Fault, Reconciled, Repair, has_other_line_ends};
+use crate::engine::{Fault, Reconciled, Repair, has_other_line_ends, rebuilt};
+use crate::model::{Help, Suggestion};
 use crate::store::local::layout::RUN_FILE;
 
 /// Checks `run.yaml`. `read` is the file as it was read; gives it back if commands can use it.
@@ -68,6 +69,19 @@ fn faulty(fault: &Fault, facts: &RunFacts, found: &mut Findings) {
 
 fn missing(facts: &RunFacts, run: &Reconciled, found: &mut Findings) {
     let path = facts.path(RUN_FILE);
+    if let Some(Fault::Unreadable(error)) = run.faults.iter().find(|fault| matches!(fault, Fault::Unreadable(_))) {
+        let message = format!(
+            "run.yaml is missing, and the one that follows from the log {error}; bring it back with git, or write it by hand"
+        );
+        found.add("run_yaml_invalid", &path, message);
+        return;
+    }
+    if facts.is_copy && run.faults.contains(&Fault::Empty) {
+        let help = Suggestion::flow("remote fetch").value(&facts.id) + " brings them";
+        let message = Help::from("the copy has no events, as a process leaves it that was killed; ") + help;
+        found.add("run_yaml_missing", &path, message);
+        return;
+    }
     if !run.faults.contains(&Fault::Empty) {
         let message = "run.yaml is missing; the log rebuilds it";
         found.add("run_yaml_missing", &path, message).mend(RepairStep::Recover);
@@ -109,6 +123,25 @@ fn schema(violations: Vec<Violation>, facts: &RunFacts, found: &mut Findings) {
     for violation in violations {
         let finding = found.add("run_yaml_schema", &facts.path(RUN_FILE), violation.message);
         finding.at_place(violation.place).mend(RepairStep::Rebuild);
+    }
+}
+
+/// Leaves a `run.yaml` in its place for which the log has nothing better. A repair would end with the same one, or with none.
+pub(super) fn leave_unless_better(facts: &RunFacts, found: &mut Findings) {
+    if !found.list.iter().any(|finding| finding.repair == Some(RepairStep::Rebuild)) {
+        return;
+    }
+    let why = match rebuilt(facts.scan.events()) {
+        Ok(Some(text)) if facts.text.here().is_some_and(|here| here == text.text()) => "the log has it as well",
+        Err(_) => "the log gives no other that can be read",
+        _ => return,
+    };
+    let help = format!("; {why}, so correct run.yaml by hand: the next command that writes the run adopts the change");
+    for finding in &mut found.list {
+        if finding.repair == Some(RepairStep::Rebuild) {
+            finding.repair = None;
+            finding.message = finding.message.clone() + &*help;
+        }
     }
 }
 

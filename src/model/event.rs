@@ -434,7 +434,8 @@ impl Event {
             return Err(serde::de::Error::custom("a position that no run can reach"));
         }
         let kind = EventKind::of_line(&head, line)?;
-        if kind.records().iter().any(|record| record.number.0 > limits::COUNTER) {
+        let is_claim_too_high = matches!(&kind, EventKind::RunClaimed(claim) if claim.epoch > limits::COUNTER);
+        if is_claim_too_high || kind.records().iter().any(|record| record.number.0 > limits::COUNTER) {
             return Err(serde::de::Error::custom("a number that no run can reach"));
         }
         let LineHead { seq, id, at, run, recap, .. } = head;

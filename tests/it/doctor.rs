@@ -677,6 +677,83 @@ fn the_pages_of_a_repaired_run_say_what_was_done_and_what_is_lost() {
     ");
 }
 
+/// What the log itself has is no better than what is there, and a repair must not end without a `run.yaml`.
+#[test]
+fn a_value_of_the_log_that_the_schema_refuses_is_left_for_a_person_to_correct() {
+    let past = Past::new();
+    relog(&past, |number, line| match number {
+        1 => Some(resealed(line, |event| event["context"]["issue"] = json!(0))),
+        _ => Some(line.to_owned()),
+    });
+    past.remove("run.yaml");
+    let (report, _) = past.doctor(&["--repair"]);
+    assert_eq!(findings(&report, "run_yaml_missing", &past.shown_path("run.yaml"))[0]["state"], "mended", "{report:#}");
+    assert!(past.read("run.yaml").contains("issue: 0\n"));
+    let before = files(&past.sandbox);
+    for options in [&[][..], &["--repair"]] {
+        let (report, code) = past.doctor(options);
+        assert_eq!((troubles(&report), code), (vec!["run_yaml_schema"], 65), "{report:#}");
+        let found = findings(&report, "run_yaml_schema", &past.shown_path("run.yaml"))[0];
+        assert_eq!(
+            (&found["message"], &found["repair"]),
+            (
+                &json!(
+                    "`context.issue` is 0; the least is 1; the log has it as well, so correct run.yaml by hand: the next \
+                     command that writes the run adopts the change"
+                ),
+                &json!(null)
+            )
+        );
+    }
+    assert_eq!(files(&past.sandbox), before);
+    past.sandbox.edit(&past.run, "issue: 0", "issue: 5");
+    past.go_on();
+    assert_eq!(troubles(&past.doctor(&[]).0), Vec::<&str>::new());
+    assert_eq!(past.sandbox.flow(["show", &past.run, "--json"]).ok().json()["context"]["issue"], 5);
+}
+
+#[test]
+fn a_run_yaml_stays_where_it_is_if_none_that_can_be_read_follows_from_the_log() {
+    for is_there in [true, false] {
+        let past = Past::new();
+        let own = past.read("run.yaml");
+        relog(&past, |number, line| match number {
+            1 => Some(resealed(line, |event| event["workflow_version"] = json!(1_u64 << 60))),
+            _ => Some(line.to_owned()),
+        });
+        match is_there {
+            true => past.put("run.yaml", "# Ada\nkind: [FlowRun\n"),
+            false => past.remove("run.yaml"),
+        }
+        let before = files(&past.sandbox);
+        for options in [&[][..], &["--repair"]] {
+            let (report, code) = past.doctor(options);
+            assert_eq!((troubles(&report), code), (vec!["run_yaml_invalid"], 65), "{report:#}");
+            let found = findings(&report, "run_yaml_invalid", &past.shown_path("run.yaml"))[0];
+            let message = found["message"].as_str().unwrap();
+            let why = match is_there {
+                true => {
+                    "; the log gives no other that can be read, so correct run.yaml by hand: the next command that \
+                         writes the run adopts the change"
+                }
+                false => {
+                    "run.yaml is missing, and the one that follows from the log is not a FlowRun document: \
+                          workflow_version is larger than any run can count; bring it back with git, or write it by hand"
+                }
+            };
+            assert!(message.ends_with(why) && found["repair"].is_null(), "{found:#}");
+        }
+        let mut after = files(&past.sandbox);
+        after.retain(|(path, _)| path.file_name().is_some_and(|name| name != ".lock"));
+        let mut expected = before;
+        expected.retain(|(path, _)| path.file_name().is_some_and(|name| name != ".lock"));
+        assert_eq!(after, expected);
+        past.put("run.yaml", own);
+        past.go_on();
+        assert_eq!(troubles(&past.doctor(&[]).0), Vec::<&str>::new());
+    }
+}
+
 #[test]
 fn resume_leads_to_the_doctor() {
     let past = Past::new();

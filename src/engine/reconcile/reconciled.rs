@@ -226,7 +226,10 @@ impl Reconciled {
             self.run = Some(Current { state, base });
             return;
         };
-        if let Some(violations) = violations(&text) {
+        // What the log itself has is not a person's edit.
+        if !self.lacks_text()
+            && let Some(violations) = violations(&text)
+        {
             self.faults.push(Fault::Schema(violations));
             return;
         }

@@ -17,7 +17,10 @@ pub(crate) fn rebuilt<'a>(
         Some(text) => RunText::parse(text)?,
         None => RunText::create_as_begun(begin.document(), digest),
     };
-    Ok(Some(text.with_state(&state.document().state)?))
+    let text = text.with_state(&state.document().state)?;
+    // A sealed line may have values that no `run.yaml` can have. Written, it could never be read again.
+    RunText::parse(text.text())?;
+    Ok(Some(text))
 }
 
 /// The text of `run.yaml` in an event, if it has one.
