@@ -21,6 +21,8 @@ use crate::store::shared::writer::SharedWriter;
 pub(super) struct SharedRun {
     pub(super) copies: Arc<Copies>,
     pub(super) copy: RunDir,
+    /// The run in this checkout, if the copy had no line when it was opened.
+    local: Option<RunDir>,
     /// Whether the carrier said that the copy has everything, after it was opened here.
     is_current: AtomicBool,
     as_of: AsOf,
@@ -28,7 +30,18 @@ pub(super) struct SharedRun {
 
 impl SharedRun {
     pub(super) fn new(copies: Arc<Copies>, copy: RunDir, as_of: AsOf) -> Self {
-        Self { copies, copy, is_current: AtomicBool::new(false), as_of }
+        let local = copies.replaced(&copy);
+        Self { copies, copy, local, is_current: AtomicBool::new(false), as_of }
+    }
+
+    /// The run in this checkout, as long as the copy has no line.
+    fn local(&self) -> Option<&RunDir> {
+        self.local.as_ref().filter(|_| !self.copy.has_lines())
+    }
+
+    /// The directory that has what the run is.
+    fn files(&self) -> &RunDir {
+        self.local().unwrap_or(&self.copy)
     }
 }
 
@@ -38,56 +51,56 @@ impl StoredRun for SharedRun {
     }
 
     fn address(&self, document: Document<'_>) -> Address {
-        self.copy.address(document)
+        self.files().address(document)
     }
 
     // git does not touch copies, and what they lack is at the carrier.
     fn presence(&self) -> Presence {
-        Presence::Whole
+        self.local().map_or(Presence::Whole, RunDir::presence)
     }
 
     fn noted(&self) -> Seq {
-        self.copy.noted()
+        self.files().noted()
     }
 
     fn is_log_changed(&self) -> bool {
-        self.copy.is_log_changed()
+        self.files().is_log_changed()
     }
 
     fn text(&self) -> Result<Option<String>, StoreError> {
-        Ok(undamaged(self.copy.text()?))
+        Ok(undamaged(self.files().text()?))
     }
 
     fn log(&self) -> Result<LogScan, StoreError> {
-        self.copy.log()
+        self.files().log()
     }
 
     fn end(&self, since: Seq) -> Result<Option<LogEnd>, StoreError> {
-        self.copy.end(since)
+        self.files().end(since)
     }
 
     fn log_from(&self, position: &mut Position, after: Seq) -> Result<LogScan, StoreError> {
-        self.copy.log_from(position, after)
+        self.files().log_from(position, after)
     }
 
     fn first_event(&self) -> Result<Option<Event>, StoreError> {
-        self.copy.first_event()
+        self.files().first_event()
     }
 
     fn activity_names(&self) -> Result<Vec<(Number, String)>, StoreError> {
-        self.copy.activity_names()
+        self.files().activity_names()
     }
 
     fn activity(&self, name: &str) -> Result<Option<String>, StoreError> {
-        self.copy.activity(name)
+        self.files().activity(name)
     }
 
     fn evidence(&self) -> Result<Vec<(String, u64)>, StoreError> {
-        self.copy.evidence()
+        self.files().evidence()
     }
 
     fn read_evidence(&self, name: &str, offset: u64, limit: usize) -> Result<Option<FilePart>, StoreError> {
-        self.copy.read_evidence(name, offset, limit)
+        self.files().read_evidence(name, offset, limit)
     }
 
     fn evidence_limit(&self) -> usize {
@@ -128,7 +141,7 @@ impl StoredRun for SharedRun {
     }
 
     fn as_of(&self) -> Option<AsOf> {
-        Some(self.as_of)
+        if self.local().is_some() { None } else { Some(self.as_of) }
     }
 
     fn begin(&self, request: &WriteRequest) -> Result<Box<dyn RunWriter + '_>, StoreError> {
