@@ -20,7 +20,7 @@ pub(crate) fn read_proved<D: DeserializeOwned, T>(
     if !violations.is_empty() {
         return Err(violations);
     }
-    let document = serde_json::from_value(value).map_err(|error| whole(None, error.to_string()))?;
+    let document = serde_json::from_value(value).map_err(|_| whole(None, "it does not fit its schema".to_owned()))?;
     let flaws = match build(document) {
         Ok(built) => return Ok(built),
         Err(flaws) => flaws,

@@ -119,8 +119,17 @@ fn understand(value: &Value) -> Result<Reply> {
         // flow computes `metadata` itself.
         object.shift_remove("metadata");
     }
-    serde_json::from_value(value).map_err(|error| failed(format!("its reply cannot be used: {error}")))
+    for (name, other) in TWO_NAMES {
+        if value.get(name).is_some() && value.get(other).is_some() {
+            let why = format!("its reply has `{name}` and `{other}`, which are the same; it can have one of them");
+            return Err(failed(why));
+        }
+    }
+    serde_json::from_value(value).map_err(|_| failed("its reply does not fit the schema".to_owned()))
 }
+
+/// Fields of a reply that have two names.
+const TWO_NAMES: [(&str, &str); 2] = [("complete", "charter_complete"), ("content", "charter_content")];
 
 /// Reads a file of recorded calls. Skips lines that are not calls, such as one that a power cut tore.
 fn recorded(disk: &dyn Disk, path: &Path) -> Result<Vec<(Value, Value)>> {

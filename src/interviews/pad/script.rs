@@ -1,6 +1,6 @@
 //! The script of an interview: the sections of a document, the questions that fill them, and what is required.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use crate::interviews::pad::entry::PadEntry;
 use crate::interviews::pad::question::{InterviewQuestion, folded};
@@ -16,7 +16,8 @@ pub struct ScriptDocument {
     #[serde(default)]
     pub document: NewDocument,
     /// The highest number of questions.
-    pub max_questions: Option<u32>,
+    #[serde(default, deserialize_with = "up_to_100")]
+    pub max_questions: Option<u8>,
     /// The sections that must be present or answered; all if none are named.
     #[serde(default)]
     pub complete_when: Vec<String>,
@@ -41,7 +42,14 @@ pub struct NewDocument {
     /// The text of a section that is not written yet.
     pub placeholder: Option<String>,
     /// How many sentences a complete section has.
-    pub min_sentences: Option<usize>,
+    #[serde(default, deserialize_with = "up_to_100")]
+    pub min_sentences: Option<u8>,
+}
+
+/// Reads a number that the schema bounds. To the schema `5.0` is a whole number as well.
+fn up_to_100<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u8>, D::Error> {
+    let given = Option::<f64>::deserialize(from)?;
+    Ok(given.and_then(|given| (0..=100).find(|whole| f64::from(*whole) == given)))
 }
 
 /// A section of the document.
@@ -134,12 +142,12 @@ impl Script {
     /// The highest number of questions.
     #[must_use]
     pub fn max_questions(&self) -> u32 {
-        self.document.max_questions.unwrap_or(limits::QUESTIONS)
+        self.document.max_questions.map_or(limits::QUESTIONS, u32::from)
     }
 
     /// How many sentences a complete section has.
     pub(super) fn min_sentences(&self) -> usize {
-        self.document.document.min_sentences.unwrap_or(1)
+        self.document.document.min_sentences.map_or(1, usize::from)
     }
 
     /// The text of a section that is not written yet.
