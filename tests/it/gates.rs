@@ -185,6 +185,25 @@ fn a_gate_waits_from_its_beginning_and_another_phase_when_something_passed_and_n
 }
 
 #[test]
+fn a_person_whom_the_environment_does_not_name_approves_as_the_user_of_the_process() {
+    if !has_terminals("a_person_whom_the_environment_does_not_name_approves_as_the_user_of_the_process") {
+        return;
+    }
+    let of_process = format!("user {}", rustix::process::geteuid().as_raw());
+    for (user, by) in [(None, &*of_process), (Some(""), &*of_process), (Some("grace"), "grace")] {
+        let (sandbox, id) = waiting();
+        let mut command = sandbox.flow_command();
+        command.args(["approve", &id]).env_remove("LOGNAME").env_remove("USER");
+        if let Some(user) = user {
+            command.env("USER", user);
+        }
+        let mut person = Person::alone(&command);
+        person.types("yes\r").shows("it ended: 0");
+        assert_eq!(sandbox.flow(["show", &id, "--json"]).ok().json()["approvals"][0]["by"], by);
+    }
+}
+
+#[test]
 fn a_person_approves_at_a_terminal_and_a_record_after_it_voids_that() {
     if !has_terminals("a_person_approves_at_a_terminal_and_a_record_after_it_voids_that") {
         return;
