@@ -267,6 +267,15 @@ pub trait StoredRun: fmt::Debug + Send + Sync {
     /// As [`Self::log`].
     fn end(&self, since: Seq) -> Result<Option<LogEnd>, StoreError>;
 
+    /// As [`Self::end`]; `None` as well if the log is not in order there. For callers who then read all of it: no more is read
+    /// than shows that.
+    ///
+    /// # Errors
+    /// As [`Self::log`].
+    fn orderly_end(&self, since: Seq) -> Result<Option<LogEnd>, StoreError> {
+        Ok(self.end(since)?.filter(|end| end.ordered))
+    }
+
     /// The whole lines of the log after `position`, which advances past them. A log that was replaced is read from its
     /// beginning. A reader that begins may be spared the events up to `after`.
     ///

@@ -4,6 +4,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use flowrun::disk::{Os, Trust};
 use flowrun::model::RunId;
@@ -11,7 +12,8 @@ use flowrun::store::{LogScan, Project, StoredRun as _};
 use serde_json::{Map, Value, json};
 
 use crate::support::hostile::{confined, limited, sane};
-use crate::support::{Answer, Sandbox, run, scaled};
+use crate::support::shaky::Shaky;
+use crate::support::{Answer, Sandbox, alone, run, scaled};
 
 /// What a command may have for its data (design, section 9).
 const MEMORY: u64 = 64 << 20;
@@ -160,6 +162,29 @@ fn no_command_that_writes_changes_a_log_that_ends_without_an_event_and_none_wait
         OpenOptions::new().write(true).open(&log).unwrap().set_len(end_of_good).unwrap();
         sandbox.record("r1", "preflight", "afterwards");
         sandbox.assert_sound("r1");
+    }
+}
+
+#[test]
+fn a_log_whose_last_lines_only_claim_to_be_events_is_not_read_more_often_than_its_events_are_needed() {
+    let sandbox = in_one_project();
+    let log = sandbox.run_dir("r1").join("events.jsonl");
+    let claims = (2..60_000).map(|seq| format!("{{\"v\":1,\"seq\":{seq},\"id\":\"x{seq}\",\"crc\":\"00000000\"}}\n"));
+    append(&log, &("claims", claims.collect::<String>().into_bytes(), 0));
+    // A block of the end shows that all is needed; two threads, each with its part of a block, read it.
+    let blocks = usize::try_from(fs::metadata(&log).unwrap().len() >> 16).unwrap();
+    let start = json!({ "session_id": "s", "source": "startup" });
+    let reads = |what: &str, times: usize, call: &dyn Fn(Arc<Shaky>)| {
+        let disk = Arc::new(Shaky::new(alone(), &[]));
+        call(Arc::clone(&disk));
+        let reads = disk.calls().iter().filter(|call| call.name == "pread64").count();
+        assert!(reads <= times * (blocks + 12), "{what}: {reads} reads, and the log has {blocks} blocks");
+    };
+    for (command, times) in [("list", 2), ("attention", 1), ("resume", 2)] {
+        reads(command, times, &|disk| drop(sandbox.inside_on(disk, &[], [command]).ok()));
+    }
+    for (event, times) in [("session-start", 3), ("user-prompt-submit", 2)] {
+        reads(event, times, &|disk| drop(sandbox.hooked(disk, &[], ("claude-code", event), &start).unwrap()));
     }
 }
 

@@ -179,7 +179,7 @@ impl Observed {
         // In the same order as `for_reading`: a writer at work must not look like one that was ahead of its log.
         let noted = self.run.noted();
         let text = self.run.text()?;
-        let end = self.run.end(self.view.log.last_seq())?;
+        let end = self.run.orderly_end(self.view.log.last_seq())?;
         if let (Some(text), Some(end)) = (text, end)
             && noted <= end.last
             && self.is_continued_by(&text, &end)
@@ -214,7 +214,7 @@ impl Observed {
     /// Whether the log has what was read of it, followed by plain events, and `run.yaml` is as flow wrote it.
     fn is_continued_by(&self, text: &str, end: &LogEnd) -> bool {
         let known = self.view.log.events().next_back();
-        if !self.view.faults.is_empty() || !end.ordered || end.at.as_ref() != known {
+        if !self.view.faults.is_empty() || end.at.as_ref() != known {
             return false;
         }
         // The stamp is another one. Where nothing is new, something that was read has changed.

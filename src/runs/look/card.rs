@@ -14,7 +14,7 @@ use crate::runs::look::cause::{Cause, Need, cause_of};
 use crate::runs::look::life::{BegunUnit, begun_unit, lives_then, unit_in_words};
 use crate::runs::look::outlook::{Definitions, NextReport, NextSteps, OpenedRun, next_steps, outlook};
 use crate::runs::open::listed::ListedRun;
-use crate::runs::open::listing::{for_listing, head_of};
+use crate::runs::open::listing::{head_of, text_of};
 use crate::runs::open::recap::{from_log, from_recap};
 use crate::runs::open::shared::Sharing;
 use crate::runs::open::view::View;
@@ -172,9 +172,10 @@ fn read_card_alone(
         Some(view) => view,
         None => {
             // Before the log, which may be long: most runs are over, and of those the summary is enough.
-            let summary = for_listing(project, run)?.summary;
-            if summary.head.status.is_terminal() {
-                return Ok((Card::of_over(summary), None));
+            if let Some(text) = text_of(project, run)?
+                && text.document().state.status.is_terminal()
+            {
+                return Ok((Card::of_over(text.document().into()), None));
             }
             from_log(project, run)?
         }

@@ -63,9 +63,8 @@ pub fn log(cx: &Context, request: &LogRequest) -> Result<LogReport> {
     let run = logged_run(cx, request)?;
     // A reader who goes on needs the end of the log alone, if flow wrote all of it in order.
     if request.after > Seq(0)
-        && let Some(end) = run.end(request.after)?
+        && let Some(end) = run.orderly_end(request.after)?
         && end.at.is_some()
-        && end.ordered
         && !end.has_others
     {
         return Ok(part(end.newer, request.after, request.limit));

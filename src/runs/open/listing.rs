@@ -1,6 +1,6 @@
 //! Reads only what a list shows of a run.
 
-use crate::codec::digest;
+use crate::codec::{RunText, digest};
 use crate::engine::{Fault, held_by, read_run, reconcile_end};
 use crate::model::{Doing, GateStatus, Owned, RunHead, RunStatus, RunSummary, Seq};
 use crate::runs::context::OpenedProject;
@@ -46,20 +46,25 @@ impl Listed {
     }
 }
 
-/// Reads only what a list shows: `run.yaml`, and for runs that are not over the events after it.
-pub(crate) fn for_listing(project: &OpenedProject, run: &dyn StoredRun) -> Result<Listed> {
+/// The `run.yaml` of a run, before anything of its log is read; `None` if only that file is missing.
+pub(in crate::runs) fn text_of(project: &OpenedProject, run: &dyn StoredRun) -> Result<Option<RunText>> {
     let Some(text) = run.text()? else {
         if run.presence() == Presence::Away {
             // Do not search for the places of its files: there may be many such runs.
             return Err(Error::Elsewhere { run: run.id().clone(), places: Vec::new() });
         }
-        return careful_summary(project, run);
+        return Ok(None);
     };
-    let text = match read_run(run.id(), Some(text)) {
-        Ok(Some(text)) => text,
-        Ok(None) => return Err(refusal(project, run, Fault::Empty)),
-        Err(fault) => return Err(refusal(project, run, fault)),
-    };
+    match read_run(run.id(), Some(text)) {
+        Ok(Some(text)) => Ok(Some(text)),
+        Ok(None) => Err(refusal(project, run, Fault::Empty)),
+        Err(fault) => Err(refusal(project, run, fault)),
+    }
+}
+
+/// Reads only what a list shows: `run.yaml`, and for runs that are not over the events after it.
+pub(crate) fn for_listing(project: &OpenedProject, run: &dyn StoredRun) -> Result<Listed> {
+    let Some(text) = text_of(project, run)? else { return careful_summary(project, run) };
     let summary = RunSummary::from(text.document());
     if summary.head.status.is_terminal() {
         return Ok(Listed { summary, basis: Basis::Text });
@@ -73,8 +78,8 @@ pub(crate) fn for_listing(project: &OpenedProject, run: &dyn StoredRun) -> Resul
     if may_wait_for_a_person(&text.document().state) {
         return careful_summary(project, run);
     }
-    let Some(end) = run.end(shown)? else { return careful_summary(project, run) };
-    if end.ordered && end.newer.is_empty() && end.proves(shown, &digest(text.text().as_bytes())) {
+    let Some(end) = run.orderly_end(shown)? else { return careful_summary(project, run) };
+    if end.newer.is_empty() && end.proves(shown, &digest(text.text().as_bytes())) {
         return Ok(Listed { summary, basis: Basis::Files });
     }
     if let Ok(found) = reconcile_end(text, &end, Seq(0))

@@ -107,7 +107,7 @@ fn caught_up(text: &str, run: &dyn StoredRun) -> Result<Option<(Recap, LogEnd)>>
     if run.is_log_changed() {
         return Ok(None);
     }
-    let Some(end) = run.end(recap.seq())?.filter(|end| end.ordered && !end.has_others) else { return Ok(None) };
+    let Some(end) = run.orderly_end(recap.seq())?.filter(|end| !end.has_others) else { return Ok(None) };
     // A recap that the log does not name is stale, torn or another program's.
     let named = end.at.as_ref().filter(|at| at.seq == recap.seq()).and_then(|at| at.recap.as_ref());
     if named.is_none_or(|named| *named != Recap::digest_of(text)) {

@@ -116,9 +116,11 @@ fn claimed_position(line: &[u8]) -> Option<u64> {
 pub(super) fn scan_from(file: &dyn DiskFile, position: &mut Position, after: Seq) -> Read<LogScan> {
     let stat = file.stat().map_err(io::Error::from)?;
     if *position == Position::default() && after > Seq(0) {
-        let LogTail { end, whole, unended, .. } = LogTail::read(file, after)?;
         // Otherwise events up to `after` may be anywhere in it.
-        if end.at.is_some() && end.ordered && !end.has_others && !unended {
+        if let Some(LogTail { end, whole, unended: false, .. }) = LogTail::orderly(file, after)?
+            && end.at.is_some()
+            && !end.has_others
+        {
             *position = Position { log: stat.inode, offset: whole };
             return Ok(LogScan::of_end(end));
         }
@@ -176,6 +178,29 @@ impl LogTail {
     /// # Errors
     /// [`LogFault`]: errors of reading the file, and too much in a row without an event.
     pub(crate) fn read(file: &dyn DiskFile, since: Seq) -> Result<Self, LogFault> {
+        let (tail, order) = Self::backwards(file, since, |_, _| false)?;
+        // After a merge of two branches the last line is not the latest event, and lines before an older one may be
+        // newer. Look at all of them.
+        if order.is_broken(&tail.end) {
+            let all = LogEnd::of(&scan_until(file, tail.whole)?, since);
+            return Ok(Self { end: LogEnd { ordered: false, ..all }, ..tail });
+        }
+        Ok(tail)
+    }
+
+    /// As [`Self::read`], of a log whose end is in order. `None` if only all of the log tells: no more is read then than shows
+    /// that.
+    pub(crate) fn orderly(file: &dyn DiskFile, since: Seq) -> Result<Option<Self>, LogFault> {
+        let (tail, order) = Self::backwards(file, since, Order::is_broken)?;
+        if order.is_broken(&tail.end) { Ok(None) } else { Ok(Some(tail)) }
+    }
+
+    /// Reads backwards, at most until `gives_up` says so behind an event or a line that claims to be one.
+    fn backwards(
+        file: &dyn DiskFile,
+        since: Seq,
+        gives_up: impl Fn(&Order, &LogEnd) -> bool,
+    ) -> Result<(Self, Order), LogFault> {
         let len = file.stat().map_err(io::Error::from)?.len;
         let end = LogEnd { newer: Vec::new(), at: None, last: Seq(0), ordered: true, has_others: false };
         let mut tail = Self { end, whole: len, unended: false, len, newer_at: len };
@@ -207,6 +232,9 @@ impl LogTail {
             gap.pass(line, event.is_some())?;
             let Some(event) = event else {
                 tail.end.has_others = true;
+                if gives_up(&order, &tail.end) {
+                    break;
+                }
                 continue;
             };
             tail.end.last = tail.end.last.max(event.seq);
@@ -220,18 +248,12 @@ impl LogTail {
                 window *= 8;
             }
         }
-        // After a merge of two branches the last line is not the latest event, and lines before an older one may be
-        // newer. Look at all of them.
-        if !order.rises || order.last > Some(tail.end.last.0) {
-            let all = LogEnd::of(&scan_until(file, tail.whole)?, since);
-            return Ok(Self { end: LogEnd { ordered: false, ..all }, ..tail });
-        }
         // Back to the order of the file. If two events have the same id, that order decides.
         let newer = &mut tail.end.newer;
         newer.reverse();
         newer.sort_by(|a, b| (a.seq, &a.id).cmp(&(b.seq, &b.id)));
         newer.dedup();
-        Ok(tail)
+        Ok((tail, order))
     }
 
     /// Whether a line after which everything is torn is torn as well. Without a line break, only a whole event is not;
@@ -264,6 +286,11 @@ impl Default for Order {
 }
 
 impl Order {
+    /// Whether the events of `end`, which were read so far, may not be the latest ones.
+    fn is_broken(&self, end: &LogEnd) -> bool {
+        !self.rises || self.last > Some(end.last.0)
+    }
+
     fn look_at(&mut self, line: &[u8]) {
         let Some(said) = claimed_position(line) else { return };
         self.rises = self.first.is_none_or(|first| said < first);

@@ -121,6 +121,11 @@ impl StoredRun for RunDir {
         Ok(self.tail(since)?.map(|tail| tail.end))
     }
 
+    fn orderly_end(&self, since: Seq) -> Result<Option<LogEnd>, StoreError> {
+        let tail = self.read(|file| LogTail::orderly(&**file, since))?.flatten();
+        Ok(tail.map(|tail| tail.end))
+    }
+
     fn log_from(&self, position: &mut Position, after: Seq) -> Result<LogScan, StoreError> {
         Ok(self.read(|file| scan_from(&**file, position, after))?.unwrap_or_default())
     }

@@ -79,6 +79,10 @@ impl StoredRun for SharedRun {
         self.files().end(since)
     }
 
+    fn orderly_end(&self, since: Seq) -> Result<Option<LogEnd>, StoreError> {
+        self.copy.orderly_end(since)
+    }
+
     fn log_from(&self, position: &mut Position, after: Seq) -> Result<LogScan, StoreError> {
         self.files().log_from(position, after)
     }
