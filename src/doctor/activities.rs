@@ -122,7 +122,7 @@ fn recorded(facts: &RunFacts, name: &str, wanted: &str, found: &mut Findings) {
             return;
         }
         Some(FileState::Missing) | None => {
-            if facts.activities.iter().all(|entry| entry.text() != Some(name)) {
+            if !facts.is_unread(ACTIVITIES) && facts.activities.iter().all(|entry| entry.text() != Some(name)) {
                 let message = "the file of a recorded activity is missing; the log has its record";
                 found.add("activity_missing", &path, message).mend(RepairStep::RestoreActivity(name.to_owned()));
             }
@@ -158,6 +158,9 @@ fn evidence(facts: &RunFacts, found: &mut Findings) {
     for named in named_evidence(facts) {
         let path = facts.path(EVIDENCE).join(named.inside);
         let who = format!("{} {}", named.record.number, named.record.id());
+        if facts.is_unread(EVIDENCE) {
+            continue;
+        }
         if !is_there(facts, named.inside) {
             // The store has it, and a reader here gets it from there.
             if named.kept.is_none() || !facts.is_copy {

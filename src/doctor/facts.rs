@@ -187,6 +187,12 @@ impl RunFacts {
         unread || !self.unreadable.is_empty()
     }
 
+    /// Whether the directory `name` of the run could not be read: nothing that it should have is missing then.
+    pub(super) fn is_unread(&self, name: &str) -> bool {
+        let path = self.path(name);
+        self.unreadable.iter().any(|(unread, _)| *unread == path)
+    }
+
     /// The path of a file of the run.
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.dir.join(name)

@@ -206,3 +206,28 @@ fn a_document_of_another_user_keeps_its_group_and_mode() {
     let meta = std::fs::metadata(&settings).unwrap();
     assert_eq!((meta.uid(), meta.gid(), meta.mode() & 0o777), (USER, USER, 0o664));
 }
+
+#[test]
+fn a_directory_that_cannot_be_read_is_told_as_unreadable_and_nothing_in_it_as_missing() {
+    let test = "a_directory_that_cannot_be_read_is_told_as_unreadable_and_nothing_in_it_as_missing";
+    let Some(sandbox) = repository(test) else { return };
+    user(&sandbox, &["start", "debug", "--id", "r1", "--issue", "7"]).ok();
+    std::fs::write(sandbox.run_dir("r1").join("evidence/seen.txt"), "seen\n").unwrap();
+    give(&sandbox.run_dir("r1"), USER);
+    user(&sandbox, &["record-activity", "--id", "a", "--evidence", "evidence/seen.txt"]).ok();
+    for closed in ["runs/r1/activities", "runs/r1/evidence", "runs/r1", "runs"] {
+        let dir = sandbox.root().join(".flow").join(closed);
+        let allow = |mode| std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(mode)).unwrap();
+        allow(0o000);
+        let report = user(&sandbox, &["doctor", "--json"]).json();
+        user(&sandbox, &["doctor", "--repair"]);
+        allow(0o755);
+        let findings = report["findings"].as_array().unwrap();
+        let is_of = |code: &str| findings.iter().any(|one| one["code"] == code);
+        assert!(is_of("unreadable"), "{closed}: {report}");
+        for missing in ["activity_missing", "evidence_missing", "run_yaml_missing", "lock_missing", "flow_incomplete"] {
+            assert!(!is_of(missing), "{closed}: {report}");
+        }
+        user(&sandbox, &["verify", "r1"]).ok();
+    }
+}
