@@ -765,6 +765,20 @@ fn a_log_that_a_commit_removed_is_named_with_the_commit_that_has_it() {
 }
 
 #[test]
+fn a_log_that_git_passes_over_is_brought_back_by_the_command_that_is_named() {
+    let repo = Repo::new();
+    let log = format!(".flow/runs/{}/events.jsonl", repo.run);
+    repo.commit();
+    repo.sandbox.git(&["update-index", "--skip-worktree", &log]);
+    std::fs::remove_file(repo.sandbox.path(&log)).unwrap();
+    let answer = repo.flow(&["resume", &repo.run, "--json"]).exits(4).json();
+    let command = answer["next"]["alternatives"][0]["command"].as_str().unwrap().to_owned();
+    repo.sandbox.git(&command.split(' ').skip(1).collect::<Vec<_>>());
+    assert!(repo.sandbox.path(&log).exists(), "{command}");
+    repo.flow(&["verify", &repo.run]).ok();
+}
+
+#[test]
 fn a_record_that_a_revert_or_a_reset_took_away_is_named_with_the_commit_that_has_it() {
     for undo in [&["revert", "--no-edit", "HEAD"][..], &["reset", "-q", "--hard", "HEAD~1"]] {
         let repo = Repo::new();

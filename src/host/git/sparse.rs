@@ -62,6 +62,14 @@ impl Git {
         self.lists(dir, &[], path)
     }
 
+    /// Whether `git restore` passes over the file `path`, relative to `dir`, because the index marks it as left out.
+    #[must_use]
+    pub fn is_skipped(&self, dir: &Path, path: &str) -> bool {
+        let path = format!(":(literal){path}");
+        let marked = self.ask(dir, &["ls-files", "-t", "-z", "--", &path]);
+        marked.is_ok_and(|answer| answer.status.success() && answer.out.starts_with(b"S "))
+    }
+
     fn lists(&self, dir: &Path, options: &[&str], path: &str) -> bool {
         let path = format!(":(literal){path}");
         let listed = self.ask(dir, &[&["ls-files", "-z"], options, &["--", &path]].concat());

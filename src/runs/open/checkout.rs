@@ -135,6 +135,10 @@ pub(crate) fn ways_back(
     let now = git.branch(root);
     let log = run.address(Document::Log).from(root);
     let run = run.address(Document::Run).from(root);
+    let skipped = if git.is_skipped(root, &log) { " --ignore-skip-worktree-bits" } else { "" };
+    // `--staged` restores the files even if their removal was staged.
+    let restore =
+        |source: &str| format!("restore --source={} --staged --worktree{skipped} -- {}", quoted(source), quoted(&run));
     let mut ways = Vec::new();
     for place in places {
         if last > Seq(0) && !git.has_text(root, place, log.as_ref(), &begin_of_line(last)) {
@@ -144,9 +148,9 @@ pub(crate) fn ways_back(
         let (when, command) = match place {
             GitRef::Stash => ("the rest is wanted, which is in the stash".to_owned(), "stash pop".to_owned()),
             GitRef::Branch(branch) if Some(branch) == now.as_ref() => {
-                (format!("the rest is wanted as `{branch}` has it"), restore("HEAD", &run))
+                (format!("the rest is wanted as `{branch}` has it"), restore("HEAD"))
             }
-            GitRef::Commit(id) => (format!("the rest is wanted as {place} has it"), restore(id, &run)),
+            GitRef::Commit(id) => (format!("the rest is wanted as {place} has it"), restore(id)),
             // It cannot be checked out twice.
             GitRef::Branch(branch) if git.is_in_other_worktree(root, branch) => {
                 (format!("the rest is wanted, which branch `{branch}` has"), format!("merge {}", quoted(branch)))
@@ -156,7 +160,7 @@ pub(crate) fn ways_back(
             }
             // What is merged already, a merge does not bring back.
             GitRef::Remote(name) | GitRef::Tag(name) if git.is_merged(root, name) => {
-                (format!("the rest is wanted as {place} has it"), restore(name, &run))
+                (format!("the rest is wanted as {place} has it"), restore(name))
             }
             // Not `git switch`: a local branch with the same name may not have it.
             GitRef::Remote(name) | GitRef::Tag(name) => {
@@ -179,9 +183,4 @@ fn beside(project: &OpenedProject, log: &str, place: &GitRef) -> Alternative {
     };
     let when = format!("the missing events that {place} has are wanted beside what is here");
     Alternative::new(when, Suggestion::Shell(format!("{show} >> {}", quoted(&file))))
-}
-
-/// `--staged` restores the files even if their removal was staged.
-fn restore(source: &str, run: &str) -> String {
-    format!("restore --source={} --staged --worktree -- {}", quoted(source), quoted(run))
 }
