@@ -202,6 +202,10 @@ impl Explain for DiskError {
                 Hazard::ForeignOwner { .. } => {
                     "run flow as the owner, or set FLOW_TRUST_OWNER=1 when that user is trusted"
                 }
+                Hazard::Directory => "a file belongs there: move the directory away, or run `flow doctor --repair`",
+                Hazard::File => {
+                    "a directory belongs there: move the file away, and bring the directory back with git if it was committed"
+                }
                 _ => "flow follows no links below .flow; put a plain file or directory in its place",
             }),
             Self::TooLarge { .. } => new(Kind::Damaged, "too_large")

@@ -78,7 +78,9 @@ pub(super) fn check(project: &OpenedProject, found: &mut Findings) {
                 found.add("flow_incomplete", &root.join(name), message).mend(RepairStep::Complete);
             }
             Some(entry) if entry.kind != FileKind::Directory => {
-                odd_kind(entry, name, FileKind::Directory, found);
+                let finding = odd_kind(entry, name, FileKind::Directory, found);
+                let to_do = "; move it away, and bring the directory back with git if it was committed";
+                finding.message = finding.message.clone() + to_do;
             }
             Some(_) => {}
         }

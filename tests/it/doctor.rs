@@ -999,3 +999,24 @@ fn looking_at_a_run_that_others_are_writing_finds_no_damage() {
     assert!(recorder.wait().unwrap().success());
     assert!(looks > 0);
 }
+
+#[test]
+fn a_file_in_the_place_of_the_runs_is_told_with_what_to_do() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    std::fs::rename(sandbox.path(".flow/runs"), sandbox.path("runs")).unwrap();
+    std::fs::write(sandbox.path(".flow/runs"), "x").unwrap();
+    let listed = sandbox.flow(["list"]).exits(77).stderr;
+    assert!(listed.contains("is a file, not a directory"), "{listed}");
+    assert!(listed.contains("move the file away") && !listed.contains("link"), "{listed}");
+    let found = sandbox.flow(["doctor"]).exits(65).stdout;
+    assert!(found.contains("runs is a file, not a directory; move it away"), "{found}");
+    std::fs::remove_file(sandbox.path(".flow/runs")).unwrap();
+    std::fs::rename(sandbox.path("runs"), sandbox.path(".flow/runs")).unwrap();
+    std::fs::rename(sandbox.run_dir("r1").join("run.yaml"), sandbox.path("kept")).unwrap();
+    std::fs::create_dir(sandbox.run_dir("r1").join("run.yaml")).unwrap();
+    let shown = sandbox.flow(["show", "r1"]).exits(77).stderr;
+    assert!(shown.contains("`flow doctor --repair`") && !shown.contains("link"), "{shown}");
+    sandbox.flow(["doctor", "--repair"]).ok();
+    sandbox.flow(["verify", "r1"]).ok();
+}
