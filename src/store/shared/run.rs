@@ -80,7 +80,7 @@ impl StoredRun for SharedRun {
     }
 
     fn orderly_end(&self, since: Seq) -> Result<Option<LogEnd>, StoreError> {
-        self.copy.orderly_end(since)
+        self.files().orderly_end(since)
     }
 
     fn log_from(&self, position: &mut Position, after: Seq) -> Result<LogScan, StoreError> {
