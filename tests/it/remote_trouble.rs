@@ -72,53 +72,6 @@ fn a_push_of_a_run_that_was_killed_is_finished_by_whatever_comes_next() {
     }
 }
 
-/// The directory of a copy, as a process leaves it that was killed before the first line.
-fn put_empty_copy(machine: &Sandbox) {
-    fs::create_dir_all(machine.path(".flow/shared/runs/r1/activities")).unwrap();
-}
-
-#[test]
-fn a_push_that_was_killed_before_its_copy_has_a_line_hides_nothing() {
-    let recorded = ["record-activity", "--run-id", "r1", "--phase", "requirements", "--id", "two"];
-    for next in [&["remote", "push", "r1"][..], &recorded] {
-        let Team { laptop, server, .. } = &Team::sharing();
-        laptop.flow(["start", "build", "--local", "--id", "r1"]).ok();
-        record(laptop, "r1", "one").ok();
-        fs::create_dir_all(laptop.path(".flow/shared/.cache/pushing")).unwrap();
-        fs::write(laptop.path(".flow/shared/.cache/pushing/r1"), "[]").unwrap();
-        put_empty_copy(laptop);
-        for verb in ["resume", "show", "verify"] {
-            laptop.flow([verb, "r1"]).ok();
-        }
-        assert_eq!(laptop.flow(["log", "r1"]).ok().stdout.lines().count(), 2);
-        assert_eq!(ids(laptop), ["r1"]);
-        assert_eq!(codes(laptop), ["store_push_unfinished"]);
-        laptop.flow(["doctor", "--repair"]).ok();
-        laptop.flow(next).ok();
-        assert!(!laptop.run_dir("r1").exists());
-        assert_eq!(codes(laptop), ["quarantine"]);
-        server.flow(["remote", "fetch", "r1"]).ok();
-        assert_eq!(log(laptop, "r1"), log(server, "r1"));
-    }
-}
-
-#[test]
-fn a_copy_that_a_killed_process_left_empty_is_brought_by_the_next_one() {
-    let team = Team::sharing();
-    let Team { laptop, server, .. } = &team;
-    laptop.flow(["start", "build", "--id", "r1"]).ok();
-    put_empty_copy(server);
-    let empty = "the copy has no events, as a process leaves it that was killed; `flow remote fetch r1` brings them";
-    assert_eq!(found(server), [json!(["run_yaml_missing", empty])]);
-    team.without_hub(|| {
-        let error = server.flow(["show", "r1", "--json"]).exits(65).error();
-        assert_eq!(error["help"], "`flow remote fetch r1` brings what the copy lacks");
-    });
-    server.flow(["remote", "fetch", "r1"]).ok();
-    assert_eq!(log(laptop, "r1"), log(server, "r1"));
-    assert_eq!(codes(server), [""; 0]);
-}
-
 #[test]
 fn a_start_whose_answer_was_lost_is_repeated_with_its_id() {
     let team = Team::sharing();

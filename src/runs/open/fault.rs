@@ -44,12 +44,9 @@ pub(crate) fn refusal(project: &OpenedProject, run: &dyn StoredRun, fault: Fault
         Fault::Empty | Fault::Unread => {
             let at = run.address(Document::Run);
             let message = format!("{at} has neither a run.yaml nor a log that could rebuild it");
-            let help = if run.as_of().is_some() {
-                Suggestion::flow("remote fetch").value(run.id()) + " brings what the copy lacks"
-            } else {
-                Help::from("bring run.yaml or events.jsonl back with git, or remove the directory")
-            };
-            Problem::new(Kind::Damaged, "run_empty", message).help(help).into()
+            Problem::new(Kind::Damaged, "run_empty", message)
+                .help("bring run.yaml or events.jsonl back with git, or remove the directory")
+                .into()
         }
     }
 }

@@ -49,11 +49,6 @@ impl RunDir {
         Ok(LockedRun { run: self, log, activities })
     }
 
-    /// Whether anything was appended to its log.
-    pub(in crate::store) fn has_lines(&self) -> bool {
-        self.dir.look(LOG).is_ok_and(|log| log.len > 0)
-    }
-
     /// Fails with [`StoreError::Replaced`] if the run was moved away, or another directory took its place, before it was locked.
     pub(super) fn check_place(&self) -> Result<(), StoreError> {
         match self.runs.look(self.id.as_str()) {

@@ -90,14 +90,6 @@ impl Copies {
         found(self.project.run(id))
     }
 
-    /// The run in this checkout, of which a process that was killed made the copy: while that has no line, it counts instead.
-    pub(super) fn replaced(&self, copy: &RunDir) -> Option<RunDir> {
-        if copy.has_lines() || self.project.pushing(copy.id()).is_none() {
-            return None;
-        }
-        self.here.run(copy.id()).ok()
-    }
-
     /// The last position that the copy of a run has; 0 without a copy.
     pub(super) fn last_of(&self, id: &RunId) -> Result<Seq, StoreError> {
         let Some(copy) = self.existing(id)? else { return Ok(Seq(0)) };

@@ -21,8 +21,6 @@ use crate::store::shared::writer::SharedWriter;
 pub(super) struct SharedRun {
     pub(super) copies: Arc<Copies>,
     pub(super) copy: RunDir,
-    /// The run in this checkout, if the copy had no line when it was opened.
-    local: Option<RunDir>,
     /// Whether the carrier said that the copy has everything, after it was opened here.
     is_current: AtomicBool,
     as_of: AsOf,
@@ -30,18 +28,7 @@ pub(super) struct SharedRun {
 
 impl SharedRun {
     pub(super) fn new(copies: Arc<Copies>, copy: RunDir, as_of: AsOf) -> Self {
-        let local = copies.replaced(&copy);
-        Self { copies, copy, local, is_current: AtomicBool::new(false), as_of }
-    }
-
-    /// The run in this checkout, as long as the copy has no line.
-    fn local(&self) -> Option<&RunDir> {
-        self.local.as_ref().filter(|_| !self.copy.has_lines())
-    }
-
-    /// The directory that has what the run is.
-    fn files(&self) -> &RunDir {
-        self.local().unwrap_or(&self.copy)
+        Self { copies, copy, is_current: AtomicBool::new(false), as_of }
     }
 }
 
@@ -51,32 +38,32 @@ impl StoredRun for SharedRun {
     }
 
     fn address(&self, document: Document<'_>) -> Address {
-        self.files().address(document)
+        self.copy.address(document)
     }
 
     // git does not touch copies, and what they lack is at the carrier.
     fn presence(&self) -> Presence {
-        self.local().map_or(Presence::Whole, RunDir::presence)
+        Presence::Whole
     }
 
     fn noted(&self) -> Seq {
-        self.files().noted()
+        self.copy.noted()
     }
 
     fn is_log_changed(&self) -> bool {
-        self.files().is_log_changed()
+        self.copy.is_log_changed()
     }
 
     fn text(&self) -> Result<Option<String>, StoreError> {
-        Ok(undamaged(self.files().text()?))
+        Ok(undamaged(self.copy.text()?))
     }
 
     fn log(&self) -> Result<LogScan, StoreError> {
-        self.files().log()
+        self.copy.log()
     }
 
     fn end(&self, since: Seq) -> Result<Option<LogEnd>, StoreError> {
-        self.files().end(since)
+        self.copy.end(since)
     }
 
     fn orderly_end(&self, since: Seq) -> Result<Option<LogEnd>, StoreError> {
@@ -84,27 +71,27 @@ impl StoredRun for SharedRun {
     }
 
     fn log_from(&self, position: &mut Position, after: Seq) -> Result<LogScan, StoreError> {
-        self.files().log_from(position, after)
+        self.copy.log_from(position, after)
     }
 
     fn first_event(&self) -> Result<Option<Event>, StoreError> {
-        self.files().first_event()
+        self.copy.first_event()
     }
 
     fn activity_names(&self) -> Result<Vec<(Number, String)>, StoreError> {
-        self.files().activity_names()
+        self.copy.activity_names()
     }
 
     fn activity(&self, name: &str) -> Result<Option<String>, StoreError> {
-        self.files().activity(name)
+        self.copy.activity(name)
     }
 
     fn evidence(&self) -> Result<Vec<(String, u64)>, StoreError> {
-        self.files().evidence()
+        self.copy.evidence()
     }
 
     fn read_evidence(&self, name: &str, offset: u64, limit: usize) -> Result<Option<FilePart>, StoreError> {
-        self.files().read_evidence(name, offset, limit)
+        self.copy.read_evidence(name, offset, limit)
     }
 
     fn evidence_limit(&self) -> usize {
@@ -145,7 +132,7 @@ impl StoredRun for SharedRun {
     }
 
     fn as_of(&self) -> Option<AsOf> {
-        if self.local().is_some() { None } else { Some(self.as_of) }
+        Some(self.as_of)
     }
 
     fn begin(&self, request: &WriteRequest) -> Result<Box<dyn RunWriter + '_>, StoreError> {
