@@ -67,7 +67,7 @@ impl StoredRun for SharedRun {
     }
 
     fn orderly_end(&self, since: Seq) -> Result<Option<LogEnd>, StoreError> {
-        self.files().orderly_end(since)
+        self.copy.orderly_end(since)
     }
 
     fn log_from(&self, position: &mut Position, after: Seq) -> Result<LogScan, StoreError> {
