@@ -25,7 +25,12 @@ impl Decoded {
         let mut at = 0;
         while at < text.len() {
             steps::add(1);
-            let (bytes, len) = decode(&text[at..]).unwrap_or_else(|| (vec![text[at]], 1));
+            let Some((bytes, len)) = decode(&text[at..]) else {
+                decoded.bytes.push(text[at]);
+                decoded.places.push(self.places[at]);
+                at += 1;
+                continue;
+            };
             for byte in bytes {
                 decoded.bytes.push(byte);
                 decoded.places.push(self.places[at]);
