@@ -449,7 +449,7 @@ fn a_note_without_line_break_that_is_no_json_is_kept_in_quarantine() {
 #[test]
 fn a_long_torn_tail_is_kept_whole() {
     let past = Past::new();
-    let torn = "x".repeat(10 << 20);
+    let torn = "x".repeat(9 << 20);
     past.put("events.jsonl", past.read("events.jsonl") + &torn);
     past.go_on();
     past.assert_all_there();
