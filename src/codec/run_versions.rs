@@ -31,8 +31,8 @@ struct TakenLines {
     at: usize,
 }
 
-/// So many bytes are read again for each version before they are made part of what is known, which takes as long as
-/// reading some megabytes.
+/// How many taken bytes each version hashes again before they become part of `known`. Computing `known` takes as long as
+/// hashing some megabytes.
 const KNOW_AFTER: usize = 16 << 10;
 
 impl RunVersions {

@@ -1,6 +1,6 @@
 //! What a document says of the work in short, read without the rest of it.
 //!
-//! The past of a run is made of outlines. To build all of each document would take most of the time that a long log takes.
+//! The past of a run is made of outlines. Building every whole document would take most of the time of reading a long log.
 
 use std::fmt;
 
@@ -15,39 +15,31 @@ use crate::model::{ActivityId, ActivityStatus, BadName, StateName, Usage};
 pub(super) struct Outline {
     pub(super) metadata: Metadata,
     pub(super) activity: Work,
-    #[serde(default)]
     pub(super) outputs: Option<Outputs>,
-    #[serde(default)]
     pub(super) result: Option<Judgement>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Metadata {
     pub(super) id: ActivityId,
-    #[serde(default)]
     pub(super) phase: Option<StateName>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Work {
-    #[serde(default)]
     pub(super) name: Option<String>,
     pub(super) status: ActivityStatus,
 }
 
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub(super) struct Outputs {
-    #[serde(default)]
     pub(super) command_exit_code: Option<i64>,
-    #[serde(default)]
     pub(super) evidence_refs: Option<Vec<String>>,
-    #[serde(default)]
     pub(super) usage: Option<Value>,
 }
 
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub(super) struct Judgement {
-    #[serde(default)]
     pub(super) summary: Option<String>,
 }
 
