@@ -254,7 +254,8 @@ export function shownGroups(page) {
 }
 
 /** What a run is about, in a few words. */
-export const titleOf = ({ goal, issue, workflow }) => goal ?? (issue ? `#${issue} ${workflow}` : workflow);
+export const titleOf = ({ goal, issue, workflow }) =>
+  goal ?? [typeof issue === "number" ? `issue ${issue}` : issue, workflow].filter(Boolean).join(" ");
 
 /** What it waits for: the question, the blocker, what went wrong, otherwise the reason. */
 export const waitsFor = ({ cause, reason }) =>
