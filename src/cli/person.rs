@@ -1,6 +1,6 @@
 //! The interviewee of the command line: a person at the terminal, or answers from a pipe.
 
-use std::io::{self, BufRead, IsTerminal};
+use std::io::{self, IsTerminal};
 
 use crate::cli::out::Out;
 use crate::cli::prompt::Prompt;
@@ -8,7 +8,6 @@ use crate::interviews::pad::InterviewAnswer;
 use crate::interviews::{
     AnswerConflict, AskedQuestion, EntryStatus, InterviewEntry, Interviewee, Resolution, Response, Result, Review,
 };
-use crate::runs;
 
 /// The interviewee of the command line.
 pub(super) struct Person<'a> {
@@ -76,7 +75,7 @@ impl<'a> Person<'a> {
         let why = format!("`{word}` is not a command here");
         if !is_there() {
             let message = format!("{why}; an answer that begins with a slash needs a space before it");
-            return Err(runs::Error::Usage(message).into());
+            return Err(crate::runs::Error::Usage(message).into());
         }
         self.prompt.show(&format!("{why}; to send it as an answer, put a space before it\n{KEYS}"));
         Ok(())
@@ -184,19 +183,6 @@ impl Interviewee for Person<'_> {
 /// Whether there is a person who could agree. With `--json` a program reads the answer, and it cannot say yes.
 pub(super) fn can_be_asked(out: &Out) -> bool {
     !out.is_json() && is_there() && io::stderr().is_terminal()
-}
-
-/// Asks a person for a word of agreement, and reads it.
-///
-/// # Errors
-/// If standard input cannot be read.
-pub(super) fn agrees(question: &str, out: &Out) -> runs::Result<bool> {
-    out.aside(&format!("{question}? (y/N) "));
-    let mut answer = String::new();
-    if let Err(source) = io::stdin().lock().read_line(&mut answer) {
-        return Err(runs::Error::input("standard input", &source));
-    }
-    Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
 }
 
 /// Whether standard input is a terminal.

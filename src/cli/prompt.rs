@@ -81,7 +81,7 @@ impl<'a> Prompt<'a> {
         if !io::stdin().is_terminal() {
             return false;
         }
-        self.ask(&format!("{question} "));
+        self.ask(&format!("{question} (y/N) "));
         let answer = read_line().ok().flatten().map(|line| line.trim().to_lowercase());
         matches!(answer.as_deref(), Some("y" | "yes"))
     }

@@ -18,13 +18,16 @@ fn resume(sandbox: &Sandbox, id: &str) -> Value {
     sandbox.flow(["resume", id, "--json"]).json()
 }
 
-/// A person runs this at a terminal of their own, and types that. Gives what was shown.
+/// A person runs this at a terminal of their own, and types that when they are asked. Gives what was shown.
 #[track_caller]
 fn at_a_terminal(sandbox: &Sandbox, args: &[&str], typed: &str, ends: i32) -> String {
     let mut command = sandbox.flow_command();
     command.args(args).env("LOGNAME", "ada");
     let mut person = Person::alone(&command);
-    person.types(typed).shows(&format!("it ended: {ends}"));
+    if !typed.is_empty() {
+        person.shows("(y/N) ").types(typed);
+    }
+    person.shows(&format!("it ended: {ends}"));
     person.seen()
 }
 
@@ -198,9 +201,22 @@ fn a_person_whom_the_environment_does_not_name_approves_as_the_user_of_the_proce
             command.env("USER", user);
         }
         let mut person = Person::alone(&command);
-        person.types("yes\r").shows("it ended: 0");
+        person.shows("(y/N) ").types("yes\r").shows("it ended: 0");
         assert_eq!(sandbox.flow(["show", &id, "--json"]).ok().json()["approvals"][0]["by"], by);
     }
+}
+
+#[test]
+fn what_was_typed_before_the_gate_was_shown_does_not_approve_it() {
+    if !has_terminals("what_was_typed_before_the_gate_was_shown_does_not_approve_it") {
+        return;
+    }
+    let (sandbox, id) = waiting();
+    let mut command = sandbox.flow_command();
+    command.args(["approve", &id]);
+    let mut person = Person::alone(&command);
+    person.types("yes\r").shows("not taken for an answer: yes)").shows("(y/N) ").types("\r").shows("it ended: 4");
+    assert_eq!(sandbox.flow(["show", &id, "--json"]).ok().json()["approvals"], json!([]));
 }
 
 #[test]

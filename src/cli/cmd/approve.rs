@@ -6,7 +6,7 @@ use crate::cli::args::{ApproveArgs, ReasonArgs};
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::{self, TextPage, or_empty};
-use crate::cli::person::agrees;
+use crate::cli::prompt::Prompt;
 use crate::model::{DecidedAt, GateStatus, Seq};
 use crate::runs::{self, ApproveReport, ApproveRequest, Context, Error, GateReport};
 
@@ -48,7 +48,7 @@ fn decide(cx: &Context, approves: bool, args: ApproveArgs, out: &Out) -> Result<
     request.seen = args.seen.map_or(gate.last_seq, Seq);
     request.run = Some(gate.run_id.to_string());
     let verb = if approves { "Approve" } else { "Reject" };
-    if args.seen.is_none() && !agrees(&format!("{verb} `{}` of {}", gate.phase, gate.run_id), out)? {
+    if args.seen.is_none() && !Prompt::new(out).agrees(&format!("{verb} `{}` of {}?", gate.phase, gate.run_id)) {
         return Ok(None);
     }
     runs::approve(cx, &request).map(Some)

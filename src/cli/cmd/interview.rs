@@ -260,8 +260,7 @@ fn abandon(cx: &Context, document: PathBuf, yes: bool, out: &mut Out) -> Ended {
         Some(Err(error)) => return Err(error.into()),
     };
     if let Some(what) = what {
-        let question =
-            format!("Give up the interview in {}? {what}; a copy keeps everything. [y/N]", document.display());
+        let question = format!("Give up the interview in {}? {what}; a copy keeps everything.", document.display());
         if !Prompt::new(out).agrees(&question) {
             let message = format!("abandoning the interview in {} needs a confirmation", document.display());
             return Err(Problem::new(Kind::NeedsHuman, "not_confirmed", message)

@@ -4,7 +4,8 @@ use crate::cli::args::PruneArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::{CARE, TextPage};
-use crate::cli::person::{agrees, can_be_asked};
+use crate::cli::person::can_be_asked;
+use crate::cli::prompt::Prompt;
 use crate::model::counted;
 use crate::runs::{self, Context, Error, ListedPrune, PruneReport, PruneRequest, parse_since};
 
@@ -27,7 +28,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: PruneArgs, out: &mut Out) -> 
         }
         if !plan.pruned.is_empty() {
             out.aside_page(|page| fill(&plan, page));
-            if !agrees("Remove these runs for good", out)? {
+            if !Prompt::new(out).agrees("Remove these runs for good?") {
                 out.aside("nothing is removed\n");
                 return Ok(Exit::Refused);
             }

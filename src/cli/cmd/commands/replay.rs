@@ -7,7 +7,8 @@ use crate::cli::cmd::meant::meant;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::{BAD, CARE, GOOD, TextPage};
-use crate::cli::person::{agrees, can_be_asked};
+use crate::cli::person::can_be_asked;
+use crate::cli::prompt::Prompt;
 use crate::runs::{self, Context, PassOn, ReplayConsent, ReplayReport, ReplayRequest, ReplayedCommand};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: ReplayArgs, out: &mut Out) -> Ended {
@@ -27,7 +28,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: ReplayArgs, out: &mut Out) ->
             return Ok(shown_only(&plan, out));
         }
         out.aside_page(|page| fill(&plan, page));
-        if !agrees("Run these commands", out)? {
+        if !Prompt::new(out).agrees("Run these commands?") {
             out.aside("nothing was run\n");
             return Ok(Exit::Refused);
         }

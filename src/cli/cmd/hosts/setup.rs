@@ -5,7 +5,8 @@ use crate::cli::cmd::hosts::hooks::outcome as outcome_in_words;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::{CARE, FAINT, GOOD, TextPage};
-use crate::cli::person::{agrees, can_be_asked};
+use crate::cli::person::can_be_asked;
+use crate::cli::prompt::Prompt;
 use crate::hooks::settings::{
     ChangeOutcome, SetupFile, SetupPart, SetupPlan, SetupReport, SetupRequest, carry_out_setup, plan_setup,
 };
@@ -19,8 +20,8 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: &SetupArgs, out: &mut Out) ->
             return Ok(shown_only(&plan, out));
         }
         out.aside_page(|page| change(plan.report(), page));
-        let question = if plan.report().undo { "Take this out" } else { "Make this change" };
-        if !agrees(question, out)? {
+        let question = if plan.report().undo { "Take this out?" } else { "Make this change?" };
+        if !Prompt::new(out).agrees(question) {
             out.aside("nothing is changed\n");
             return Ok(Exit::Refused);
         }
