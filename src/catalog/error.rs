@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::machine::Diagnostic;
-use crate::model::{Explain, Help, Kind, Problem, Suggestion, did_you_mean};
+use crate::model::{Explain, Help, Kind, Problem, Suggestion, counted, did_you_mean};
 
 /// Why a workflow cannot be found or used.
 #[derive(Debug, Error)]
@@ -84,8 +84,7 @@ fn summary(diagnostics: &[Diagnostic]) -> String {
     let line = first.place.line;
     match errors.count() {
         0 => format!("line {line}: {}", first.message),
-        1 => format!("line {line}: {} (and 1 more error)", first.message),
-        more => format!("line {line}: {} (and {more} more errors)", first.message),
+        more => format!("line {line}: {} (and {})", first.message, counted(more, "more error")),
     }
 }
 

@@ -55,7 +55,7 @@ pub(super) use prune::PruneArgs;
 pub(super) use remote::RemoteCommand;
 pub(super) use shared::{CallerArgs, RunArg};
 use usage::UsageArgs;
-use values::{command_of_type, exit_status, pull_request, seconds, text, time, time_limit, whole};
+use values::{command_of_type, pull_request, seconds, text, time, time_limit, whole};
 pub(super) use workflow::WorkflowCommand;
 
 /// A logbook for long agent work
@@ -496,7 +496,7 @@ pub(super) struct RecordArgs {
     #[arg(long, value_name = "PATH")]
     pub(super) file: Vec<String>,
     /// The exit status of a command. A status that it contradicts needs --summary
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = exit_status)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<i64>)]
     pub(super) exit_code: Option<i64>,
     /// When the work began (RFC 3339)
     #[arg(long, value_name = "TIME", value_parser = time)]
@@ -560,7 +560,7 @@ pub(super) struct DriveArgs {
     #[arg(long, value_name = "URL")]
     pub(super) choose_url: Option<String>,
     /// The highest number of states to run
-    #[arg(long, value_name = "N", default_value = "100", value_parser = whole)]
+    #[arg(long, value_name = "N", default_value = "100", value_parser = whole::<u64>)]
     pub(super) max_iter: u64,
     /// The time limit of one command
     #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = time_limit)]
@@ -648,7 +648,7 @@ pub(super) struct ListArgs {
     #[arg(long)]
     pub(super) usage: bool,
     /// Show at most N runs [default: 20, all with --json]
-    #[arg(long, short = 'n', value_name = "N", value_parser = whole)]
+    #[arg(long, short = 'n', value_name = "N", value_parser = whole::<u64>)]
     pub(super) limit: Option<u64>,
 }
 

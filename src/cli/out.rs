@@ -166,6 +166,15 @@ impl Out {
         self.stderr(&lines.join("\n"));
     }
 
+    /// The exit status of a command that showed what it would do, for a caller who cannot be asked whether to do it.
+    pub(super) fn only_shown(&self, shown: Exit, said: &str) -> Exit {
+        if shown != Exit::Done {
+            return shown;
+        }
+        self.aside(said);
+        Exit::Usage
+    }
+
     /// The exit status of a command, whose error is printed if it failed.
     pub(super) fn exit_of(&self, ended: Ended) -> Exit {
         match ended {

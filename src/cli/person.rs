@@ -47,12 +47,8 @@ impl<'t> TypedLine<'t> {
         if answer.is_empty() {
             return Self::Blank;
         }
-        let (word, rest) = answer.split_once(char::is_whitespace).unwrap_or((answer, ""));
-        // A blank before the slash makes it an answer.
-        if !text.starts_with('/') {
-            return Self::Answer(answer);
-        }
-        let Some(name) = word.strip_prefix('/') else { return Self::Answer(answer) };
+        let Some(command) = text.strip_prefix('/') else { return Self::Answer(answer) };
+        let (name, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
         let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphabetic());
         match (name.to_ascii_lowercase().as_str(), rest.trim()) {
             ("skip", why) => Self::Skip(why),
@@ -60,7 +56,7 @@ impl<'t> TypedLine<'t> {
             ("quit" | "exit", "") => Self::Stop,
             ("back", "") => Self::Back,
             ("help", "") => Self::Help,
-            _ => Self::Unknown(word),
+            _ => Self::Unknown(&text[..=name.len()]),
         }
     }
 }

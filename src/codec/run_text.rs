@@ -18,7 +18,7 @@ use crate::codec::schema::Violation;
 use crate::codec::seal::digest;
 use crate::codec::splice::{Field, splice};
 use crate::codec::yaml::{emit, parse};
-use crate::model::{IdList, Owned, RunDocument, StateName, TextDigest};
+use crate::model::{IdList, Owned, RunDocument, Seq, StateName, TextDigest};
 
 /// A `run.yaml`: its text and the document in it.
 #[derive(Debug, Clone)]
@@ -99,6 +99,12 @@ impl RunText {
         let with_schema = Self { text: format!("{SCHEMA_LINE}{}", plain.text), ..plain.clone() };
         let is_that = begun.is_some_and(|begun| begun.0 == digest(with_schema.text.as_bytes()));
         if is_that { with_schema } else { plain }
+    }
+
+    /// The position of the last event that a `run.yaml` with this text shows; none if it cannot be read, or shows none.
+    #[must_use]
+    pub fn shown_in(text: &str) -> Option<Seq> {
+        Self::parse(text).ok()?.document().state.last_seq
     }
 
     /// The whole text.

@@ -7,6 +7,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
+/// How the line of an event begins. Its position is behind it.
+pub const LINE_START: &str = r#"{"v":1,"seq":"#;
 /// The length of `,"crc":"xxxxxxxx"}`.
 pub const SEAL_BYTES: usize = r#","crc":"00000000"}"#.len();
 

@@ -10,7 +10,7 @@ use smol_str::SmolStr;
 use thiserror::Error;
 
 use crate::codec::Place;
-use crate::model::limits;
+use crate::model::{beginning, limits};
 
 /// Why a text is not YAML that flow reads.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -117,10 +117,7 @@ fn in_words(message: String) -> String {
         return "a tab stands where only spaces may; indent with spaces".to_owned();
     }
     // The message may quote a whole file.
-    match message.char_indices().nth(MESSAGE) {
-        Some((end, _)) => format!("{}…", &message[..end]),
-        None => message,
-    }
+    beginning(&message, MESSAGE).into_owned()
 }
 
 /// The longest message of the parser to pass on, in characters.

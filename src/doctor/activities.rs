@@ -8,7 +8,7 @@ use crate::disk::{Links, read_plain};
 use crate::doctor::facts::{FileState, RunFacts};
 use crate::doctor::finding::{Findings, RepairStep};
 use crate::doctor::lines::is_same_text;
-use crate::doctor::rewrite::{Rewrite, activity, file_number};
+use crate::doctor::rewrite::{Rewrite, activity};
 use crate::host::GitRef;
 use crate::model::{ActivityRecorded, EventKind, KeptEvidence, Number, Seq, limits};
 use crate::store::ActivityFile;
@@ -25,11 +25,11 @@ pub(super) fn check(
 ) {
     let files = ActivityFile::of_all(facts.scan.events()).into_iter();
     let known: BTreeMap<String, String> = files.map(|file| (file.name, file.text)).collect();
-    let numbers: Vec<Number> = known.keys().filter_map(|name| file_number(name)).collect();
+    let numbers: Vec<Number> = known.keys().filter_map(|name| Number::of_file(name)).collect();
     // While a writer holds the lock, the newest file may not be written yet.
     let unfinished = if facts.writer.is_some() { numbers.iter().max().copied() } else { None };
     for (name, wanted) in &known {
-        if unfinished.is_none() || file_number(name) != unfinished {
+        if unfinished.is_none() || Number::of_file(name) != unfinished {
             recorded(facts, name, wanted, found);
         }
     }
@@ -40,7 +40,7 @@ pub(super) fn check(
         if entry.kind != FileKind::File || known.contains_key(name) || name == ACTIVITY_TMP {
             continue;
         }
-        let number = file_number(name);
+        let number = Number::of_file(name);
         let path = facts.path(ACTIVITIES).join(name);
         if number.is_some() && number <= earlier {
             // Another program wrote it, so there is no record to compare with.

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::catalog::{Catalog, CatalogError, Origin};
+use crate::catalog::{CONFIG_FILE, Catalog, CatalogError, Origin};
 use crate::codec::SCHEMAS;
 use crate::disk::inspect::{Entry, FileKind, doubtful_file_system, entries};
 use crate::disk::{Disk, Trust, read_plain};
@@ -17,19 +17,13 @@ use crate::doctor::tree::{foreign_owner, inside, name_of, odd_kind, quarantine};
 use crate::host::lock_holder;
 use crate::interviews::{self, SCRIPT_SUFFIX, own_scripts};
 use crate::model::{Explain as _, Help, RunId, WorkflowId, limits};
-use crate::modes::POLICY_FILE;
 use crate::runs::{Error, OpenedProject};
 use crate::store::local::Shelf;
 use crate::store::local::layout::{
-    CACHE, GITATTRIBUTES, GITIGNORE, INIT_TMP, INTERVIEWS, LOCK, NEW_RUN, PRUNED, PRUNING, QUARANTINE, RUNS,
-    SCHEMAS as SCHEMA_DIR, SHARED, STATE, WORKFLOWS,
+    GITATTRIBUTES, GITATTRIBUTES_FILE, GITIGNORE, GITIGNORE_FILE, INIT_TMP, INTERVIEWS, LOCK, NEW_RUN, OWN_NAMES,
+    PRUNED, PRUNING, QUARANTINE, RUNS, SCHEMAS as SCHEMA_DIR, STATE, WORKFLOWS,
 };
 
-/// Names that flow or the original scripts create, besides those of runs that are being created.
-const KNOWN: [&str; 19] = [
-    CACHE, RUNS, WORKFLOWS, INTERVIEWS, SCHEMA_DIR, LOCK, INIT_TMP, QUARANTINE, SHARED, ".gitignore", ".gitattributes",
-    "config.yaml", POLICY_FILE, STATE, "goals", "triggers", "README.md", PRUNED, PRUNING,
-];
 /// The number of levels to which other directories are searched.
 const DEPTH: usize = 16;
 
@@ -65,7 +59,7 @@ pub(super) fn check(project: &OpenedProject, found: &mut Findings) {
     {
         found.add("not_writable", &lock.path, "the lock cannot be taken, so no run can be started");
     }
-    let has_gitignore = entry_called(&all, ".gitignore").is_some();
+    let has_gitignore = entry_called(&all, GITIGNORE_FILE).is_some();
     let is_written = has_gitignore || entry_called(&all, LOCK).is_some();
     for name in [RUNS, WORKFLOWS, SCHEMA_DIR] {
         match entry_called(&all, name) {
@@ -90,17 +84,17 @@ pub(super) fn check(project: &OpenedProject, found: &mut Findings) {
     }
     // A clone has neither a lock nor a `.gitignore` until a command writes in it.
     if is_written {
-        rules(disk, root, ".gitignore", GITIGNORE, "gitignore_incomplete", found);
+        rules(disk, root, GITIGNORE_FILE, GITIGNORE, "gitignore_incomplete", found);
     }
     if has_gitignore && project.cx.git.tracks(project.root(), ".flow/.gitignore") {
         let command = project.cx.git_command(project.root(), "rm --cached .flow/.gitignore");
         let message = format!(
             "git has this file, so a checkout of a branch without it deletes it; `{command}` leaves it to this checkout"
         );
-        found.add("gitignore_tracked", &root.join(".gitignore"), message);
+        found.add("gitignore_tracked", &root.join(GITIGNORE_FILE), message);
     }
     if project.cx.left_out_rules(project.root()).is_ok_and(|rules| rules.is_empty()) {
-        rules(disk, root, ".gitattributes", GITATTRIBUTES, "gitattributes_incomplete", found);
+        rules(disk, root, GITATTRIBUTES_FILE, GITATTRIBUTES, "gitattributes_incomplete", found);
     }
     if entry_called(&all, SCHEMA_DIR).is_some()
         && let Ok(left_out) = project.cx.left_out_files(project.root(), ".flow/schemas/*")
@@ -134,7 +128,7 @@ fn name_in_flow(disk: &dyn Disk, root: &Path, entry: &Entry, trust: Trust, found
             let message = "a run that was being created when its creator died";
             found.add("half_made_run", &entry.path, message).mend(aside);
         }
-    } else if !KNOWN.contains(&name) {
+    } else if !OWN_NAMES.contains(&name) {
         found.add("unknown_file", &entry.path, "flow does not put this file here");
     } else if name == INIT_TMP && !creating {
         found.add("leftover_file", &entry.path, "a writer that died left this temporary file").mend(aside);
@@ -226,13 +220,13 @@ fn workflows(catalog: &Catalog, root: &Path, found: &mut Findings) {
     // Whatever else is wrong with the configuration shows here as well.
     match catalog.named_commands() {
         Err(CatalogError::Config { path, message }) => drop(found.add("config_invalid", &path, message)),
-        Err(error) => drop(found.add("unreadable", &root.join("config.yaml"), error.one_line())),
+        Err(error) => drop(found.add("unreadable", &root.join(CONFIG_FILE), error.one_line())),
         Ok(_) => {}
     }
     // The check of the names in `.flow` has reported a name that is not a directory.
     let listed = catalog.list().unwrap_or_default();
     for warning in catalog.warnings() {
-        found.add("config_unknown_key", &root.join("config.yaml"), warning);
+        found.add("config_unknown_key", &root.join(CONFIG_FILE), warning);
     }
     for entry in listed {
         let (Some(_), Origin::Project(path)) = (&entry.error, &entry.origin) else { continue };

@@ -167,7 +167,7 @@ impl<'a> Mending<'a> {
     fn mend_files(&mut self, run: &RunDir, now: Timestamp) -> Result<Vec<RepairStep>> {
         let project = self.project;
         let mut locked = run.lock_for_repair(&project.cx.write_request(now, project.cx.lock_wait()?))?;
-        let Diagnosis { findings, rewrite } = diagnose(project, run, Some(locked.high_water()), self.named, now);
+        let Diagnosis { findings, rewrite } = diagnose(project, run, Some(locked.noted()), self.named, now);
         if !findings.unread.is_empty() {
             // Nothing is repaired on half a look, and a look without findings must not count as a repair.
             self.failed(Some(run.id()), "the run could not be read when it was to be repaired".to_owned());

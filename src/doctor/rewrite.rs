@@ -354,7 +354,7 @@ fn salvage(facts: &RunFacts, lines: &SoundLines, lost: &[LostRange]) -> Vec<Acti
     let adopted = earlier_number(&lines.events);
     let mut salvaged: Vec<ActivityRecorded> = Vec::new();
     for (name, content) in &facts.files {
-        let Some(number) = file_number(name) else { continue };
+        let Some(number) = Number::of_file(name) else { continue };
         if known.contains(&number) || Some(number) <= adopted {
             continue;
         }
@@ -364,7 +364,7 @@ fn salvage(facts: &RunFacts, lines: &SoundLines, lost: &[LostRange]) -> Vec<Acti
         if is_of_other_run || number.file_name(&activity.id()) != *name {
             continue;
         }
-        let phase = activity.phase().unwrap_or_else(|| StateName::new("unknown").expect("a valid name"));
+        let phase = activity.phase().unwrap_or_else(StateName::unknown);
         // Two files may have one number; the first one counts.
         known.insert(number);
         salvaged.push(ActivityRecorded::new(number, phase, activity));
@@ -374,13 +374,6 @@ fn salvage(facts: &RunFacts, lines: &SoundLines, lost: &[LostRange]) -> Vec<Acti
     let room: u64 = lost.iter().map(|range| range.to.0 - range.from.0 + 1).sum();
     salvaged.truncate(usize::try_from(room).unwrap_or(usize::MAX));
     salvaged
-}
-
-/// The number in an activity file's name.
-pub(super) fn file_number(name: &str) -> Option<Number> {
-    let (number, _) = name.strip_suffix(".yaml")?.split_once('-')?;
-    let number: Number = number.parse().ok()?;
-    if number.0 <= limits::COUNTER { Some(number) } else { None }
 }
 
 /// The activity in a file, if it is valid.

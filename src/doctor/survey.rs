@@ -110,7 +110,7 @@ pub(super) fn survey(project: &OpenedProject, request: &DoctorRequest) -> Result
     let mut found = Findings::default();
     project::check(project, &mut found);
     let mut runs = Vec::new();
-    let listed = project.each_run(|id, run| {
+    let listed = project.each_of(&project.run_ids()?, |id, run| {
         survey.runs += 1;
         match run {
             Ok(run) => runs.push(run),

@@ -11,10 +11,9 @@ use crate::codec::LineFault;
 use crate::disk::both;
 use crate::doctor::facts::{FileState, RunFacts, TWO_THREADS};
 use crate::doctor::lines::{earlier_number, is_same_text, last_line_with, open_end};
-use crate::doctor::rewrite::file_number;
 use crate::doctor::shared::work;
 use crate::engine::{Fault, History, Recap, Reconciled, Repair, Replay, blind_spots};
-use crate::model::{EventKind, Explain as _, RunId, Seq, SessionId, Suggestion, counted};
+use crate::model::{EventKind, Explain as _, Number, RunId, Seq, SessionId, Suggestion, counted};
 use crate::runs::open::checkout::elsewhere;
 use crate::runs::open::select::select_run;
 use crate::runs::open::shared::request_to_read;
@@ -429,7 +428,7 @@ impl<'a> Proof<'a> {
                 continue;
             }
             // Activity files from before the log have no record to compare with.
-            if file_number(name).is_some_and(|number| Some(number) <= adopted) {
+            if Number::of_file(name).is_some_and(|number| Some(number) <= adopted) {
                 continue;
             }
             let path = self.facts.path(ACTIVITIES).join(name);

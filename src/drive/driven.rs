@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::drive::agent::{self, Done};
-use crate::model::{RunId, SessionId, StateName};
+use crate::model::{RunId, SessionId, StateName, beginning};
 
 /// The output of a state, as it is shown to people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -66,12 +66,7 @@ pub(super) fn given_last(context: &agent::Context) -> Option<StateOutput> {
 /// The output of a state, cut for people; none if it is empty.
 pub(super) fn given(done: &Done) -> Option<StateOutput> {
     let output = done.output.as_deref().filter(|output| !output.trim().is_empty())?;
-    let mut shown: String = output.chars().take(GIVEN).collect();
-    // A mark shows that there is more.
-    if shown.len() < output.len() {
-        shown.push('…');
-    }
-    Some(StateOutput { state: done.state.clone(), output: shown })
+    Some(StateOutput { state: done.state.clone(), output: beginning(output, GIVEN).into_owned() })
 }
 
 /// How much of an output is shown to people, in characters; the run has all of it.

@@ -214,8 +214,9 @@ impl<'p> RunNotebook<'p> {
     fn store_command(&self, commands: &DriverCommands<'_>) -> runs::Result<()> {
         let Drive { run, session, epoch, .. } = &self.drive;
         let project = self.cx.project()?;
-        // Accepted on this machine, since a run may come from a clone with commands of someone else.
-        accept(&project, &things(commands.request, commands.dir.as_deref()));
+        // Accepted on this machine, since a run may come from a clone with commands of someone else. A command that could not be
+        // noted is shown as one that never ran here.
+        let _ = accept(&project, &things(commands.request, commands.dir.as_deref()));
         let line = commands.line(&project, run);
         change_context(&self.cx, run, session, *epoch, |context: &mut Map<String, Value>| {
             context.insert(DRIVER.to_owned(), line.as_str().into());

@@ -4,7 +4,7 @@ use crate::engine::step_id::step_id;
 use crate::engine::{RunState, gates, unsettled};
 use crate::model::{
     ActivityRecorded, Emitted, Event, EventKind, IdList, Question, ReportType, RunChanges, RunStatus, SESSION_ENDED,
-    StateName, StepReport, StepStatus,
+    StateName, StepReport, StepStatus, beginning,
 };
 
 impl RunState {
@@ -241,7 +241,7 @@ pub(crate) fn ask_or_answer(questions: &mut Vec<Question>, report: &StepReport) 
         Some(ReportType::UserAnswered) => questions.retain(|question| !concerns(report, question)),
         Some(ReportType::WaitingForUser) => {
             // An asker asks one thing at a time, so another question of it replaces the first.
-            let prompt = shown(report.text("prompt").unwrap_or_default());
+            let prompt = beginning(report.text("prompt").unwrap_or_default(), PROMPT).into_owned();
             questions.retain(|question| !question.is_of(step, report.unit.as_ref()));
             questions.push(Question { step: step.clone(), unit: report.unit.clone(), prompt });
         }
@@ -256,13 +256,6 @@ pub(crate) fn goes_on(report: &StepReport) -> bool {
 
 /// The longest question in `run.yaml`, in characters; the log has the whole text.
 const PROMPT: usize = 500;
-
-fn shown(prompt: &str) -> String {
-    match prompt.char_indices().nth(PROMPT) {
-        Some((end, _)) => format!("{}…", &prompt[..end]),
-        None => prompt.to_owned(),
-    }
-}
 
 /// Whether `report` is about the work that asks `question`, so that an answer in it is the answer to that. A sub-agent
 /// speaks for the step that it works for, and a step for its units, but no unit for another one.

@@ -192,8 +192,7 @@ impl<'a> Decider<'a> {
             return Ok(Decision::Commit(EventKind::RunCancelled(change)));
         }
         refuse_other_session(self.state, self.caller)?;
-        let ended = if to == RunStatus::Completed { EventKind::RunCompleted } else { EventKind::RunFailed };
-        Ok(Decision::Commit(ended(change)))
+        Ok(Decision::Commit(EventKind::RunFailed(change)))
     }
 
     fn end_session(&self, reason: Option<String>) -> Decision {
@@ -344,7 +343,7 @@ impl<'a> Decider<'a> {
         match (self.state.phase(), self.machine) {
             (Some(phase), _) => phase.clone(),
             (None, Some(machine)) => machine.initial()[0].clone(),
-            (None, None) => StateName::new("unknown").expect("a valid name"),
+            (None, None) => StateName::unknown(),
         }
     }
 
@@ -438,9 +437,10 @@ impl<'a> Decider<'a> {
     fn complete(&self, reason: Option<String>, skip: Option<String>) -> Result {
         let Self { state, machine, trail, .. } = *self;
         let run = self.owned();
-        if state.status().is_terminal() {
-            return self.end(RunStatus::Completed, reason);
+        if state.status() == RunStatus::Completed {
+            return Ok(Decision::Already);
         }
+        self.refuse_terminal()?;
         if state.status() == RunStatus::Blocked {
             return Err(Refusal::Blocked { reason: run.blocked_reason.clone() });
         }
@@ -487,12 +487,8 @@ impl<'a> Decider<'a> {
                 }
             }
         }
-        match self.end(RunStatus::Completed, reason)? {
-            Decision::Commit(EventKind::RunCompleted(change)) => {
-                Ok(Decision::Commit(EventKind::RunCompleted(StatusChange { skipped, ..change })))
-            }
-            other => Ok(other),
-        }
+        refuse_other_session(state, self.caller)?;
+        Ok(Decision::Commit(EventKind::RunCompleted(StatusChange { skipped, ..self.change(reason) })))
     }
 }
 

@@ -68,7 +68,7 @@ pub use reconcile::{Current, Fault, Reconciled, Repair, reconcile};
 pub(crate) use reconcile::{
     Replay, blind_spots, caught_up, histories, joined, merge_save, read_run, rebuilt, reconcile_end,
 };
-pub(crate) use refusal::{Elsewhere, StepFault, Unanswered, Undone};
+pub(crate) use refusal::{Elsewhere, StepFault, Unanswered, Undone, state_names};
 pub use refusal::{GateTurn, Refusal, ReportRefusal};
 pub use report::{Emit, Report, Supply};
 #[doc(hidden)]

@@ -455,7 +455,7 @@ pub struct StepFault {
 impl StepFault {
     fn unknown(&self) -> String {
         let Self { step, workflow, known, .. } = self;
-        let (known, position) = (list(known), self.position());
+        let (known, position) = (state_names(known), self.position());
         format!(
             "step \"{step}\" is not a valid state in the \"{workflow}\" state machine. Valid states: [{known}].{position}"
         )
@@ -463,7 +463,10 @@ impl StepFault {
 
     fn no_beginning(&self) -> String {
         let Self { step, workflow, known, .. } = self;
-        format!("step \"{step}\" cannot start the \"{workflow}\" state machine. Initial states: [{}].", list(known))
+        format!(
+            "step \"{step}\" cannot start the \"{workflow}\" state machine. Initial states: [{}].",
+            state_names(known)
+        )
     }
 
     fn no_way(&self) -> String {
@@ -473,10 +476,11 @@ impl StepFault {
 
     fn position(&self) -> String {
         let Some((current, choices)) = &self.current else { return String::new() };
-        format!(" Current state: \"{current}\". Valid transitions from \"{current}\": [{}].", list(choices))
+        format!(" Current state: \"{current}\". Valid transitions from \"{current}\": [{}].", state_names(choices))
     }
 }
 
-fn list(names: &[StateName]) -> String {
+/// The names of states, for a sentence.
+pub(crate) fn state_names(names: &[StateName]) -> String {
     names.iter().map(StateName::as_str).collect::<Vec<_>>().join(", ")
 }

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::codec::similar;
 use crate::interviews::pad::{EditError, Fault, InterviewAnswer};
-use crate::model::{Explain as _, Help, Kind, Problem, Suggestion, did_you_mean};
+use crate::model::{Explain as _, Help, Kind, Problem, Suggestion, beginning, did_you_mean};
 use crate::runs::path_argument;
 
 /// Why an interview cannot continue.
@@ -174,8 +174,5 @@ fn of_edit(path: &Path, error: &EditError) -> Problem {
 /// The beginning of a text, in one line.
 fn short(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(80) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    beginning(&line, 80).into_owned()
 }

@@ -16,7 +16,8 @@ use crate::interviews::known::note;
 use crate::interviews::next::InterviewState;
 use crate::interviews::pad::{InterviewAnswer, InterviewDocument, PadEntry, Step};
 use crate::model::{
-    Activity, ActivityId, ActivityStatus, ActivityType, EventId, Explain as _, INTERVIEW, RunId, StateName, Unit, slug,
+    Activity, ActivityId, ActivityStatus, ActivityType, EventId, Explain as _, INTERVIEW, RunId, StateName, Unit,
+    is_beginning, slug,
 };
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::open::name::open_run_exactly;
@@ -333,10 +334,7 @@ impl Link<'_> {
             self.emit(id, reports)?;
         }
         // The run may have cut a long prompt.
-        let is_known = match &self.open {
-            Some(open) => prompt.starts_with(open.trim_end_matches('…')),
-            None => false,
-        };
+        let is_known = self.open.as_deref().is_some_and(|open| is_beginning(open, &prompt));
         if is_over || is_known {
             return Ok(());
         }

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 use thiserror::Error;
 
+use crate::model::limits;
+
 /// A name that is not valid, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("the {what} {name:?} {reason}")]
@@ -304,6 +306,15 @@ name_type!(
 );
 
 impl StateName {
+    /// The phase of work of which none is known.
+    ///
+    /// # Panics
+    /// Never.
+    #[must_use]
+    pub fn unknown() -> Self {
+        Self::new("unknown").expect("BUG: the name is not valid")
+    }
+
     /// The agent of a namespaced step: `task-builder` of `task-builder:building`.
     #[must_use]
     pub fn agent(&self) -> Option<&str> {
@@ -362,6 +373,14 @@ impl Number {
     #[must_use]
     pub fn file_name(self, id: &ActivityId) -> String {
         format!("{self}-{id}.yaml")
+    }
+
+    /// The number in the name of an activity's file. A number of another program may be larger than any of flow's.
+    #[must_use]
+    pub fn of_file(name: &str) -> Option<Self> {
+        let (number, _) = name.strip_suffix(".yaml")?.split_once('-')?;
+        let number: Self = number.parse().ok()?;
+        if number.0 <= limits::COUNTER { Some(number) } else { None }
     }
 }
 

@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::model::named::named;
-use crate::model::{ActivityRecorded, EventId, SessionId, StateName, StepStatus, TextDigest, Timestamp, Unit};
+use crate::model::{
+    ActivityRecorded, EventId, SessionId, StateName, StepStatus, TextDigest, Timestamp, Unit, is_beginning,
+};
 
 /// The latest status of each reported step, in the order of their first reports.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,7 +92,7 @@ impl Question {
     /// Whether this is the question `prompt`. A long question may be stored only in part.
     #[must_use]
     pub fn asks(&self, prompt: &str) -> bool {
-        self.prompt == prompt || self.prompt.strip_suffix('…').is_some_and(|begin| prompt.starts_with(begin))
+        is_beginning(&self.prompt, prompt)
     }
 }
 

@@ -1,10 +1,28 @@
 //! Pieces of texts that people read.
 
+use std::borrow::Cow;
+
 /// Whether a terminal would act on this character instead of showing it: control characters (C0, C1) and marks that
 /// change the direction of text.
 #[must_use]
 pub fn is_terminal_control(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// What stands behind the beginning of a text that goes on.
+const MORE: char = '…';
+
+/// The first `limit` characters of a text, with a mark if it goes on.
+pub(crate) fn beginning(text: &str, limit: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(limit) {
+        Some((end, _)) => format!("{}{MORE}", &text[..end]).into(),
+        None => text.into(),
+    }
+}
+
+/// Whether `shown` is the text `whole`, or its [`beginning`].
+pub(crate) fn is_beginning(shown: &str, whole: &str) -> bool {
+    shown == whole || shown.strip_suffix(MORE).is_some_and(|begin| whole.starts_with(begin))
 }
 
 /// A number with its noun: `1 line`, `2 lines`.

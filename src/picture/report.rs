@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use crate::model::is_terminal_control;
+use crate::model::{beginning, is_terminal_control};
 use crate::picture::usage::totals_in_words;
 use crate::runs::{ReportedWork, WorkReport};
 
@@ -102,10 +102,7 @@ fn code(text: &str) -> String {
             c => line.push(c),
         }
     }
-    let mut shown: String = line.chars().take(SHOWN).collect();
-    if line.chars().count() > SHOWN {
-        shown.push('…');
-    }
+    let shown = beginning(&line, SHOWN);
     // More backticks than stand together in the text; beside one, and around no text at all, a blank belongs to them.
     let together = shown.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     let ticks = "`".repeat(together + 1);

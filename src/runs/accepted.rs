@@ -142,9 +142,9 @@ pub(crate) fn is_accepted(project: &OpenedProject, things: &[Thing]) -> bool {
     is_accepted_in(&project.cx, project.root(), things)
 }
 
-/// Notes that `things` were accepted in `project`. Whether that works does not matter to the caller.
-pub(crate) fn accept(project: &OpenedProject, things: &[Thing]) {
-    accept_in(&project.cx, project.root(), things);
+/// Notes that `things` were accepted in `project`. Whether they are accepted now.
+pub(crate) fn accept(project: &OpenedProject, things: &[Thing]) -> bool {
+    accept_in(&project.cx, project.root(), things)
 }
 
 /// As [`is_accepted`], of the project or repository in the directory `root`.
@@ -163,14 +163,15 @@ pub(crate) fn is_store_accepted_elsewhere(cx: &Context, root: &Path, name: &str)
 }
 
 /// As [`accept`], of the project or repository in the directory `root`.
-pub(crate) fn accept_in(cx: &Context, root: &Path, things: &[Thing]) {
+pub(crate) fn accept_in(cx: &Context, root: &Path, things: &[Thing]) -> bool {
     if is_accepted_in(cx, root, things) {
-        return;
+        return true;
     }
     if let Ok(dir) = make_user_state(cx) {
-        // Losing it is no error, so neither is failing to write it.
+        // What was noted counts, and not what a failure says.
         let _ = add(cx, root, &dir, things);
     }
+    is_accepted_in(cx, root, things)
 }
 
 fn add(cx: &Context, root: &Path, dir: &Dir, things: &[Thing]) -> Result<(), DiskError> {

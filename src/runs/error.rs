@@ -13,7 +13,7 @@ use crate::codec::violations::suffix;
 use crate::disk::DocumentFault;
 use crate::engine::Refusal;
 use crate::host::{BadSetting, GitRef};
-use crate::model::{BadName, Explain, Help, Kind, Problem, RunId, Seq, Suggestion, quoted};
+use crate::model::{BadName, Explain, Help, Kind, Problem, RunId, Seq, Suggestion, counted, quoted};
 use crate::runs::path::quoted_path;
 use crate::runs::refused;
 use crate::store::{Address, StoreError};
@@ -210,10 +210,7 @@ impl Error {
                 )
                 .into();
         }
-        let message = match unreadable.len() {
-            1 => "no readable run is active, and 1 run cannot be read".to_owned(),
-            n => format!("no readable run is active, and {n} runs cannot be read"),
-        };
+        let message = format!("no readable run is open, and {} cannot be read", counted(unreadable.len(), "run"));
         Problem::new(Kind::Damaged, "no_active_run", message)
             .help(Suggestion::flow("doctor") + " says what can be done about them; or name another run with --run-id")
             .because(unreadable)

@@ -1,13 +1,8 @@
 //! Messages and help for refusals.
 
-use crate::engine::{GateTurn, Refusal, ReportRefusal, StepFault, Unanswered, Undone};
+use crate::engine::{GateTurn, Refusal, ReportRefusal, StepFault, Unanswered, Undone, state_names};
 use crate::model::{ActivityStatus, Help, Kind, Problem, RunId, StateName, Suggestion, Unproved, did_you_mean};
 use crate::runs::advice::{self, answer};
-
-/// The names of states, for a sentence.
-pub(super) fn state_names(names: &[StateName]) -> String {
-    names.iter().map(StateName::as_str).collect::<Vec<_>>().join(", ")
-}
 
 fn flow(verb: &str, run: &RunId) -> Suggestion {
     Suggestion::flow(verb).value(run)

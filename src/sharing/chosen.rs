@@ -108,8 +108,7 @@ impl NamedStore {
 
     /// Notes that the user accepted it, in all worktrees of the repository. Whether that worked.
     pub(super) fn accept(&self, project: &OpenedProject) -> bool {
-        accept_in(&project.cx, &place_of(project), &[self.thing()]);
-        self.is_accepted(project)
+        accept_in(&project.cx, &place_of(project), &[self.thing()])
     }
 
     pub(super) fn carrier(&self, project: &OpenedProject) -> Result<Box<dyn Carrier>> {

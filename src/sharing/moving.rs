@@ -88,7 +88,7 @@ pub fn fetch(cx: &Context, request: &MoveRequest) -> Result<FetchReport> {
     let run = open_run(&project, &request.run, Purpose::Write)?;
     // It may have been current already, and a process that was killed may not have shown that.
     warnings.extend(run.catch_up(&write)?);
-    let seq = run.end(Seq(u64::MAX))?.map(|end| end.last).unwrap_or_default();
+    let seq = run.last()?;
     let BroughtEvidence { came: evidence, lacking } = bring_evidence(&*run, &write)?;
     for name in lacking {
         warnings.push(format!("{} does not have evidence/{name}", store.name));

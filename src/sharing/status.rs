@@ -76,11 +76,7 @@ pub fn store_status(cx: &Context) -> Result<StoreStatusReport> {
         let run = shared.open(&run_id)?;
         let text = run.text()?.and_then(|text| crate::codec::RunText::parse(text).ok());
         let status = text.map(|text| text.document().state.status);
-        report.runs.push(SharedRow {
-            seq: run.end(Seq(u64::MAX))?.map(|end| end.last).unwrap_or_default(),
-            run_id,
-            status,
-        });
+        report.runs.push(SharedRow { seq: run.last()?, run_id, status });
     }
     Ok(report)
 }

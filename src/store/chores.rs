@@ -41,7 +41,7 @@ pub trait LocalChores: fmt::Debug {
     /// [`StoreError`] when a file cannot be read or written.
     fn restore(&mut self, files: &[ActivityFile]) -> Result<(), StoreError>;
 
-    /// Keeps a copy of `run.yaml` in quarantine.
+    /// Keeps a copy of `run.yaml` in quarantine: what a person changed in it gives way to an event.
     ///
     /// # Errors
     /// [`StoreError`] when the copy is not durable.

@@ -267,6 +267,15 @@ pub trait StoredRun: fmt::Debug + Send + Sync {
     /// As [`Self::log`].
     fn end(&self, since: Seq) -> Result<Option<LogEnd>, StoreError>;
 
+    /// The position of its last event; 0 without a log.
+    ///
+    /// # Errors
+    /// As [`Self::log`].
+    fn last(&self) -> Result<Seq, StoreError> {
+        // No event is behind that one.
+        Ok(self.end(Seq(u64::MAX))?.map(|end| end.last).unwrap_or_default())
+    }
+
     /// As [`Self::end`]; `None` as well if the log is not in order there. For callers who then read all of it: no more is read
     /// than shows that.
     ///

@@ -25,7 +25,7 @@ pub(crate) struct StatusArgs {
     #[command(flatten)]
     pub(crate) why: ReasonArgs,
     /// Change the run only if this is still its last event
-    #[arg(long, value_name = "SEQ", value_parser = whole)]
+    #[arg(long, value_name = "SEQ", value_parser = whole::<u64>)]
     pub(crate) seen: Option<u64>,
     #[command(flatten)]
     pub(crate) caller: CallerArgs,
@@ -47,7 +47,7 @@ pub(crate) struct ApproveArgs {
     #[command(flatten)]
     pub(crate) why: ReasonArgs,
     /// Decide without being asked, if this is still the last event: you have seen the run
-    #[arg(long, value_name = "SEQ", value_parser = whole)]
+    #[arg(long, value_name = "SEQ", value_parser = whole::<u64>)]
     pub(crate) seen: Option<u64>,
 }
 

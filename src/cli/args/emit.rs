@@ -37,7 +37,7 @@ pub(crate) struct EmitArgs {
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<EventId>,
     /// Report only if this is still the run's last event
-    #[arg(long, value_name = "SEQ", value_parser = whole)]
+    #[arg(long, value_name = "SEQ", value_parser = whole::<u64>)]
     pub(crate) seen: Option<u64>,
     /// The goal of a run that this report creates
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]

@@ -45,7 +45,7 @@ pub(crate) struct ShowArgs {
     #[command(flatten)]
     pub(crate) run: RunArg,
     /// The state as it was after this event
-    #[arg(long, value_name = "SEQ", value_parser = whole)]
+    #[arg(long, value_name = "SEQ", value_parser = whole::<u64>)]
     pub(crate) at: Option<u64>,
 }
 
@@ -84,10 +84,10 @@ pub(crate) struct LogArgs {
     #[arg(long, short = 'f')]
     pub(crate) follow: bool,
     /// Only events after this one
-    #[arg(long, value_name = "SEQ", default_value = "0", value_parser = whole)]
+    #[arg(long, value_name = "SEQ", default_value = "0", value_parser = whole::<u64>)]
     pub(crate) after: u64,
     /// At most this many events; `next` in the answer with --json says where to go on
-    #[arg(long, value_name = "N", value_parser = whole, conflicts_with = "follow")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>, conflicts_with = "follow")]
     pub(crate) limit: Option<u64>,
 }
 
@@ -112,7 +112,7 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "FORMAT", hide_possible_values = true)]
     pub(crate) format: FormatArg,
     /// The run as it was after this event
-    #[arg(long, value_name = "SEQ", value_parser = whole)]
+    #[arg(long, value_name = "SEQ", value_parser = whole::<u64>)]
     pub(crate) at: Option<u64>,
     /// Write to this file, outside of .flow; a text that is there is replaced in one step [default: standard output]
     #[arg(long, short = 'o', value_name = "FILE")]

@@ -13,7 +13,7 @@ pub(crate) struct PruneArgs {
     #[arg(long, value_name = "WHEN", default_value = "90d")]
     pub(crate) older_than: String,
     /// Keep the N runs that ended last, whenever that was
-    #[arg(long, value_name = "N", value_parser = whole)]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     pub(crate) keep: Option<u64>,
     /// Move them into this directory, which `FLOW_DIR=DIR flow show` reads; made if it is missing
     #[arg(long, value_name = "DIR")]

@@ -32,6 +32,6 @@ pub(crate) struct CallerArgs {
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<SessionId>,
     /// The epoch under which the session holds the run [env: FLOW_EPOCH]
-    #[arg(long, value_name = "N", value_parser = whole)]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     pub(crate) epoch: Option<u64>,
 }

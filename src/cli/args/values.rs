@@ -1,5 +1,6 @@
 //! Parsers for the values of options.
 
+use std::str::FromStr;
 use std::time::Duration;
 
 use crate::model::{Timestamp, limits};
@@ -22,7 +23,7 @@ pub(super) fn time_limit(text: &str) -> Result<Duration, String> {
     }
 }
 
-pub(super) fn whole(text: &str) -> Result<u64, String> {
+pub(super) fn whole<T: FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| "give a whole number".to_owned())
 }
 
@@ -45,10 +46,6 @@ pub(super) fn command_of_type(text: &str) -> Result<(String, String), String> {
         }
         _ => Err("write it as TYPE=COMMAND, such as agent='my-agent --quiet'".to_owned()),
     }
-}
-
-pub(super) fn exit_status(text: &str) -> Result<i64, String> {
-    text.parse().map_err(|_| "give a whole number".to_owned())
 }
 
 /// Any text, also one that begins with a hyphen. What looks like an option is refused: it was probably meant as one.

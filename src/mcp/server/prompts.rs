@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::mcp::server::answer::{commands_of_resume, report};
 use crate::mcp::server::offer::ToolOffer;
 use crate::mcp::server::resources::failed;
-use crate::model::Explain;
+use crate::model::{Explain, beginning};
 use crate::runs::{self, Context, ResumeRequest};
 
 /// Longest text of a run in a prompt, in characters.
@@ -91,12 +91,7 @@ pub(super) fn get(
 /// Cuts long texts.
 fn clip(value: &mut Value) {
     match value {
-        Value::String(text) => {
-            if let Some((end, _)) = text.char_indices().nth(LONGEST) {
-                text.truncate(end);
-                text.push('…');
-            }
-        }
+        Value::String(text) => *text = beginning(text, LONGEST).into_owned(),
         Value::Array(values) => values.iter_mut().for_each(clip),
         Value::Object(fields) => fields.values_mut().for_each(clip),
         _ => {}

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::engine::{self, Action, Completed, InDoubt, LeftUndone, Plan, RECENT, Verdict, joined};
 use crate::host::{AskedForChanges, WorkingTree};
 use crate::model::{
-    Doing, RunDocument, RunHead, RunId, RunStatus, SessionId, StateName, Suggestion, Timestamp, WorkflowId,
+    Doing, RunDocument, RunHead, RunId, RunStatus, SessionId, StateName, Suggestion, Timestamp, WorkflowId, counted,
 };
 use crate::runs::advice::{Alternative, join};
 use crate::runs::context::{Context, OpenedProject};
@@ -52,8 +52,6 @@ pub struct ResumeRequest {
 
 /// The highest number of other worktrees among the alternatives.
 const WORKTREES: usize = 5;
-/// The number of latest completed activities in a report.
-pub const COMPLETED: usize = RECENT;
 
 /// The report of `resume`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
@@ -221,7 +219,7 @@ pub(in crate::runs) fn resume_here(
         report.notes.push(format!("{} is {doubt}; name another one to resume it", run.id()));
     }
     if !request.all {
-        report.completed.drain(..report.completed.len().saturating_sub(COMPLETED));
+        report.completed.drain(..report.completed.len().saturating_sub(RECENT));
     }
     report.claim = claim;
     report.unreadable.clone_from(&runs.unreadable);
@@ -387,10 +385,7 @@ fn nothing(unreadable: Vec<Unreadable>) -> ResumeReport {
         let reason = "no run is open".to_owned();
         return ResumeReport { verdict: Verdict::None, reason, next, ..ResumeReport::default() };
     }
-    let reason = match unreadable.len() {
-        1 => "no readable run is open, and 1 run cannot be read".to_owned(),
-        n => format!("no readable run is open, and {n} runs cannot be read"),
-    };
+    let reason = format!("no readable run is open, and {} cannot be read", counted(unreadable.len(), "run"));
     let next =
         NextReport { action: Action::Repair, command: Some(Suggestion::flow("doctor")), ..NextReport::default() };
     ResumeReport { verdict: Verdict::Unreadable, reason, next, unreadable, ..ResumeReport::default() }

@@ -1,6 +1,6 @@
 //! What git did to a run: restored an older log, joined two histories, or removed the files.
 
-use crate::codec::RunText;
+use crate::codec::{LINE_START, RunText};
 use crate::engine::{Fault, Reconciled, joined};
 use crate::host::GitRef;
 use crate::model::{Help, Kind, Problem, RunId, Seq, Suggestion, quoted};
@@ -69,7 +69,7 @@ pub(crate) fn places_of_log(project: &OpenedProject, run: &dyn StoredRun, shown:
 /// Refuses to begin another log where git has the one that is not in this checkout.
 pub(crate) fn refuse_log_elsewhere(project: &OpenedProject, run: &dyn StoredRun) -> Result<()> {
     project.cx.refuse_left_out(project.root(), &run.address(Document::Log).from(project.root()))?;
-    let shown = run.text()?.and_then(|text| RunText::parse(text).ok()?.document().state.last_seq);
+    let shown = run.text()?.as_deref().and_then(RunText::shown_in);
     if places_of_log(project, run, shown).is_empty() {
         return Ok(());
     }
@@ -121,7 +121,7 @@ pub(crate) fn places_with(project: &OpenedProject, run: &dyn StoredRun, seq: Seq
 
 /// How the line of an event begins: every sealed one begins like this, so git can search for it without reading it.
 fn begin_of_line(seq: Seq) -> String {
-    format!("{{\"v\":1,\"seq\":{seq},")
+    format!("{LINE_START}{seq},")
 }
 
 /// How to get what is at these places of a run whose log here ends at the event `last`.

@@ -1,12 +1,11 @@
 //! Turns faults that the engine finds in a run into errors of this room.
 
 use crate::codec::violations::{all, first, located, suffix};
-use crate::engine::{EditFault, Fault};
+use crate::engine::{EditFault, Fault, state_names};
 use crate::model::{Help, Kind, Problem, RunId, Suggestion};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Error;
 use crate::runs::open::checkout::{elsewhere, rewound};
-use crate::runs::refused::state_names;
 use crate::store::{Document, Presence, StoredRun};
 
 /// The error of a command that cannot continue because of `fault`.

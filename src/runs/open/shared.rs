@@ -38,7 +38,7 @@ impl Sharing {
     /// That of a run; `None` if it is of this checkout alone.
     pub(in crate::runs) fn of(store: &dyn RunStore, run: &dyn StoredRun) -> Option<Self> {
         let as_of = run.as_of()?;
-        let seq = run.end(Seq(u64::MAX)).ok().flatten().map(|end| end.last).unwrap_or_default();
+        let seq = run.last().unwrap_or_default();
         let as_of = SharedAsOf { seq, at: as_of.at, reached: as_of.reached };
         Some(Self { store: store.shared_at()?.to_string(), as_of })
     }

@@ -289,7 +289,7 @@ fn target(
         }
         (None, choices, phase) => {
             let phase = phase.or(choices.first()).cloned();
-            let phase = phase.unwrap_or_else(|| StateName::new("unknown").expect("a valid name"));
+            let phase = phase.unwrap_or_else(StateName::unknown);
             Err(Refusal::AmbiguousNext { phase, choices: choices.to_vec() })
         }
     }

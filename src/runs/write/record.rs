@@ -128,15 +128,15 @@ pub(in crate::runs) fn record_replay(cx: &Context, request: &RecordRequest, repl
 fn record(cx: &Context, request: &RecordRequest, replay: Option<Number>) -> Result<RecordReport> {
     let project = cx.project()?;
     let caller = cx.caller(request.session.clone(), request.epoch)?;
-    let (mut document, from_file) = document(request)?;
+    let mut document = document(request)?;
     let run_id = request.run.clone().or_else(|| text_of(&document, "metadata", "run_id"));
     let now = cx.now();
     let run = select_run_to_write(&project, run_id.as_deref(), caller.session.as_ref())?;
     // Before the defaults: a retry comes at another time and must have the same digest.
     let asked = request.id.as_ref().map(|_| TextDigest(digest(&canonical(&document, request))));
     // And so that a key which a default stands for is still missed.
-    let mistyped = if from_file { mistyped(&document) } else { Vec::new() };
-    fill_defaults(&mut document, request, run.id().as_str(), now, from_file);
+    let mistyped = if request.source.is_some() { mistyped(&document) } else { Vec::new() };
+    fill_defaults(&mut document, request, run.id().as_str(), now);
     check(&document, request)?;
     let settles = settles_of(&document)?;
     let activity = Activity::new(document)?;
@@ -181,11 +181,11 @@ fn record(cx: &Context, request: &RecordRequest, replay: Option<Number>) -> Resu
 }
 
 /// The document of the caller, with the single fields of the request on top.
-fn document(request: &RecordRequest) -> Result<(Map<String, Value>, bool)> {
+fn document(request: &RecordRequest) -> Result<Map<String, Value>> {
     let Some(source) = &request.source else {
         let mut document = begun_document();
         overlay(&mut document, request);
-        return Ok((document, false));
+        return Ok(document);
     };
     let root = parse(&source.text).map_err(|error| {
         let message = format!("{}{} is not valid YAML: {error}", source.origin, suffix(error.place));
@@ -199,7 +199,7 @@ fn document(request: &RecordRequest) -> Result<(Map<String, Value>, bool)> {
     match root.to_value() {
         Value::Object(mut document) if violations.is_empty() => {
             overlay(&mut document, request);
-            Ok((document, true))
+            Ok(document)
         }
         _ => Err(invalid(source, &violations)),
     }
@@ -306,16 +306,10 @@ fn canonical(document: &Map<String, Value>, request: &RecordRequest) -> Vec<u8> 
     Value::Array(asked).to_string().into_bytes()
 }
 
-fn fill_defaults(
-    document: &mut Map<String, Value>,
-    request: &RecordRequest,
-    run_id: &str,
-    now: Timestamp,
-    from_file: bool,
-) {
+fn fill_defaults(document: &mut Map<String, Value>, request: &RecordRequest, run_id: &str, now: Timestamp) {
     fill(document, "metadata", "run_id", run_id);
     // The schema has made sure that a file has the rest.
-    if from_file {
+    if request.source.is_some() {
         return;
     }
     let phase = text_of(document, "metadata", "phase");

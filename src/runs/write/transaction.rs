@@ -188,7 +188,6 @@ impl<'a> Transaction<'a> {
         if let Some(chores) = writer.chores() {
             chores.clear_leftovers(shown, now)?;
         }
-        let is_foreign = found.repairs.contains(&Repair::AdoptRun);
         let Some(current) = found.run else { return Err(refusal(project, run, Fault::Empty)) };
         let (text, state) = current.into_parts();
         let (caller, workflow) = (caller.clone(), OnceCell::new());
@@ -209,7 +208,7 @@ impl<'a> Transaction<'a> {
             pending: Vec::new(),
             next_text: None,
         };
-        let ready = tx.make_ready(found.repairs, is_foreign, !request.wait.is_zero());
+        let ready = tx.make_ready(found.repairs, !request.wait.is_zero());
         if ready.is_err()
             && let Some(chores) = tx.writer.chores()
         {
@@ -220,12 +219,12 @@ impl<'a> Transaction<'a> {
     }
 
     /// Makes the repairs. Whether it did, or other writers have to publish first and it `may_wait` for them.
-    fn make_ready(&mut self, repairs: Vec<Repair>, is_foreign: bool, may_wait: bool) -> Result<bool> {
-        if !others_publish(&mut *self.writer, &repairs)? {
-            self.repair_all(repairs)?;
-        } else if repairs.len() == 1 {
+    fn make_ready(&mut self, repairs: Vec<Repair>, may_wait: bool) -> Result<bool> {
+        let is_foreign = repairs.contains(&Repair::AdoptRun);
+        let is_up_to_others = others_publish(&mut *self.writer, &repairs)?;
+        if is_up_to_others && repairs.len() == 1 {
             self.behind = repairs.into_iter().find_map(|repair| Behind::of(repair, &*self.writer));
-        } else if may_wait {
+        } else if is_up_to_others && may_wait {
             return Ok(false);
         } else {
             self.repair_all(repairs)?;

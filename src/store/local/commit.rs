@@ -104,7 +104,7 @@ impl LockedRun<'_> {
     ) -> Result<(), StoreError> {
         let dir = &self.run.dir;
         let text = dir.read_text(RUN_FILE, limits::RUN_BYTES)?;
-        let shown = text.and_then(|text| RunText::parse(text).ok()?.document().state.last_seq);
+        let shown = text.as_deref().and_then(RunText::shown_in);
         // Another writer has published it, and `run.yaml` must not go back.
         if shown >= Some(end_of(batch).0) {
             return Ok(());

@@ -22,7 +22,7 @@ use crate::model::{RunId, RunSummary, limits};
 use crate::store::error::StoreError;
 use crate::store::local::cache::finished::{self, FinishedRuns};
 use crate::store::local::cache::open_runs::{KnownRun, OpenRuns};
-use crate::store::local::layout::{CACHE, OPEN_RUNS, REOPENING_RUNS, RUNS};
+use crate::store::local::layout::{CACHE, GITIGNORE_FILE, OPEN_RUNS, REOPENING_RUNS, RUNS};
 use crate::store::local::lock::Lock;
 use crate::store::local::project::Project;
 use crate::store::local::stamps::{log_in, number, run_entry, stamp, stamp_of, text_at};
@@ -184,7 +184,7 @@ impl Project {
     pub(super) fn cache(&self) -> Result<Dir, DiskError> {
         let (cache, fresh) = self.flow.ensure_dir(CACHE)?;
         if fresh {
-            replace_unflushed(&cache, ".gitignore", IGNORE_ALL)?;
+            replace_unflushed(&cache, GITIGNORE_FILE, IGNORE_ALL)?;
         }
         Ok(cache)
     }

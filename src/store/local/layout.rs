@@ -90,6 +90,12 @@ pub fn is_run_tmp_of_one(name: &str) -> bool {
     !seq.is_empty() && seq.bytes().all(|byte| byte.is_ascii_digit())
 }
 
+/// What flow and the original scripts call files and directories in [`FLOW`], besides runs that are being created.
+pub const OWN_NAMES: [&str; 19] = [
+    CACHE, RUNS, WORKFLOWS, INTERVIEWS, SCHEMAS, LOCK, INIT_TMP, QUARANTINE, STATE, "goals", "triggers", "config.yaml",
+    SHARED, PRUNED, PRUNING, "modes.yaml", GITIGNORE_FILE, GITATTRIBUTES_FILE, "README.md",
+];
+
 /// The name of the file with [`GITIGNORE`].
 pub const GITIGNORE_FILE: &str = ".gitignore";
 

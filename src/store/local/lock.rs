@@ -75,7 +75,7 @@ impl Lock {
     }
 
     /// The highest event position and activity number that any writer noted.
-    pub(crate) fn high_water(&self) -> (Seq, Number) {
+    pub(crate) fn noted(&self) -> (Seq, Number) {
         (self.note.seq, Number(self.note.number))
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use memchr::{memchr, memmem};
 
-use crate::codec::{LogEnd, LogScan, sealed_event};
+use crate::codec::{LINE_START, LogEnd, LogScan, sealed_event};
 use crate::disk::{Disk, DiskFile, FileType, Links, Open, both, read_plain};
 use crate::model::{Event, Seq, limits};
 use crate::store::local::lines::{BLOCK, Backwards, Gap, LogFault, Passed, Read, forwards};
@@ -105,7 +105,7 @@ pub(crate) fn bytes_at(disk: &dyn Disk, path: &Path) -> Read<Vec<u8>> {
 
 /// The position that a line claims, read from its first bytes without verifying the seal.
 fn claimed_position(line: &[u8]) -> Option<u64> {
-    let digits = line.strip_prefix(b"{\"v\":1,\"seq\":")?;
+    let digits = line.strip_prefix(LINE_START.as_bytes())?;
     let len = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let seq = std::str::from_utf8(&digits[..len]).ok()?.parse().ok()?;
     if seq <= limits::COUNTER { Some(seq) } else { None }

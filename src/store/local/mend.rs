@@ -86,8 +86,8 @@ pub struct Mender<'a> {
 impl Mender<'_> {
     /// The highest event position and activity number that any writer noted.
     #[must_use]
-    pub fn high_water(&self) -> (Seq, Number) {
-        self.lock.high_water()
+    pub fn noted(&self) -> (Seq, Number) {
+        self.lock.noted()
     }
 
     /// Moves a file or directory of the run into the run's quarantine. Returns its name there.

@@ -5,14 +5,15 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::codec::LINE_START;
 use crate::disk::{
     Dir, Disk, DiskError, Errno, Hazard, Links, NEW_FILE, Operation, Rename, Trust, flush, replace_unflushed,
 };
 use crate::model::{RunId, limits};
 use crate::store::error::StoreError;
 use crate::store::local::layout::{
-    ACTIVITIES, CACHE, EVIDENCE, FLOW, GITATTRIBUTES, GITATTRIBUTES_FILE, GITIGNORE, GITIGNORE_FILE, INIT_TMP,
-    INTERVIEWS, LOCK, LOG, NEW_RUN, PRUNED, PRUNING, QUARANTINE, RUN_FILE, RUNS, SCHEMAS, SHARED, STATE, WORKFLOWS,
+    ACTIVITIES, CACHE, EVIDENCE, FLOW, GITATTRIBUTES, GITATTRIBUTES_FILE, GITIGNORE, GITIGNORE_FILE, INIT_TMP, LOCK,
+    LOG, NEW_RUN, OWN_NAMES, RUN_FILE, RUNS, SCHEMAS, SHARED, WORKFLOWS,
 };
 use crate::store::local::lock::Lock;
 use crate::store::local::run_dir::{RunDir, is_leftover};
@@ -42,11 +43,6 @@ pub struct Initialised {
 const MARK: &str = "# Written by flow";
 /// The `.gitignore` of the copies of shared runs.
 const IGNORE_COPIES: &str = "# Written by flow: copies of runs that several machines share.\n*\n";
-/// Names that flow and the original scripts use in `.flow`.
-const OWN_NAMES: [&str; 19] = [
-    CACHE, RUNS, WORKFLOWS, INTERVIEWS, SCHEMAS, LOCK, INIT_TMP, QUARANTINE, STATE, "goals", "triggers", "config.yaml",
-    SHARED, PRUNED, PRUNING, "modes.yaml", GITIGNORE_FILE, GITATTRIBUTES_FILE, "README.md",
-];
 /// How many runs to inspect to decide whether a `.flow` without [`MARK`] is flow's.
 const RUNS_LOOKED_AT: usize = 20;
 
@@ -56,11 +52,8 @@ fn says_that_it_is_flows(run: &Dir) -> bool {
         return text.contains("apiVersion: flow.synapti.ai/");
     }
     let log = run.read_part(LOG, 0, LINE_START.len());
-    matches!(log, Ok(Some(part)) if part.bytes == LINE_START)
+    matches!(log, Ok(Some(part)) if part.bytes == LINE_START.as_bytes())
 }
-
-/// How a sealed line begins.
-const LINE_START: &[u8] = b"{\"v\":1,\"seq\":";
 
 /// Whether the file of this name in `.flow` contains [`MARK`].
 fn has_mark(flow: &Dir, name: &str) -> bool {
@@ -414,18 +407,10 @@ impl Project {
         Ok(RunDir { dir: runs.open_dir(id.as_str())?, runs, id: id.clone() })
     }
 
-    /// Calls `visit` with every run, opened or with the error of opening it, in no particular order.
+    /// Calls `visit` with those of the given runs that exist, opened or with the error of opening it, in no particular order.
     ///
     /// # Errors
     /// [`StoreError`] when the directory of runs cannot be read. The error of a single run goes to `visit`.
-    pub fn each_run(&self, visit: impl FnMut(&RunId, Result<RunDir, StoreError>)) -> Result<(), StoreError> {
-        self.each_of(&self.run_ids()?, visit)
-    }
-
-    /// As [`Self::each_run`], for the given runs that exist.
-    ///
-    /// # Errors
-    /// As [`Self::each_run`].
     pub fn each_of(
         &self,
         ids: &[RunId],

@@ -70,7 +70,11 @@ impl LocalChores for LockedRun<'_> {
     }
 
     fn keep_text(&mut self, now: Timestamp) -> Result<(), StoreError> {
-        self.keep_run_text(now)
+        if let Some(kept) = keep_copy(&self.run.dir, RUN_FILE, now)? {
+            let quarantine = self.run.dir.open_dir(QUARANTINE)?;
+            self.log.note("a run.yaml with a change that a newer event had made otherwise", &quarantine, &kept);
+        }
+        Ok(())
     }
 
     fn set_aside(&mut self, name: &str, now: Timestamp) -> Result<(), StoreError> {
@@ -105,15 +109,6 @@ impl RunDir {
 }
 
 impl LockedRun<'_> {
-    /// Keeps a copy of `run.yaml` in quarantine: what a person changed in it gives way to an event.
-    pub(in crate::store) fn keep_run_text(&self, now: Timestamp) -> Result<(), StoreError> {
-        if let Some(kept) = keep_copy(&self.run.dir, RUN_FILE, now)? {
-            let quarantine = self.run.dir.open_dir(QUARANTINE)?;
-            self.log.note("a run.yaml with a change that a newer event had made otherwise", &quarantine, &kept);
-        }
-        Ok(())
-    }
-
     /// Whether a temporary file of an earlier writer is there.
     fn has_leftovers(&self) -> Result<bool, StoreError> {
         for name in self.run.dir.names()? {
@@ -175,7 +170,7 @@ impl LockedRun<'_> {
 
 /// Whether a `run.yaml` shows a later event than the log has: its writer died before the event was in the log.
 fn shows_later(text: &str, last: Seq) -> bool {
-    RunText::parse(text).is_ok_and(|text| text.document().state.last_seq > Some(last))
+    RunText::shown_in(text) > Some(last)
 }
 
 /// Digests of the texts that flow wrote with an event, and of a person's text that the event contains.

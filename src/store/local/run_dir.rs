@@ -148,12 +148,7 @@ impl StoredRun for RunDir {
         let Some(dir) = self.dir.find_dir(ACTIVITIES)? else { return Ok(Vec::new()) };
         let mut names = Vec::new();
         for name in dir.names()? {
-            if let Some((number, _)) = name.split_once('-')
-                && name.ends_with(".yaml")
-                && let Ok(number) = number.parse::<Number>()
-                // A number of another program may be larger than any of flow's.
-                && number.0 <= limits::COUNTER
-            {
+            if let Some(number) = Number::of_file(&name) {
                 names.push((number, name));
             }
         }

@@ -33,11 +33,6 @@ impl LockedRun<'_> {
         self.log.tell(told);
     }
 
-    /// Messages about what was moved to quarantine since the last call.
-    pub(in crate::store) fn take_told(&self) -> Vec<String> {
-        self.log.take_notes()
-    }
-
     /// Appends sealed lines that are durable elsewhere.
     pub(in crate::store) fn append_unflushed(&mut self, lines: &str) -> Result<(), StoreError> {
         self.log.check_place()?;
@@ -117,7 +112,7 @@ impl RunWriter for LockedRun<'_> {
     }
 
     fn noted(&self) -> (Seq, Number) {
-        self.log.lock.high_water()
+        self.log.lock.noted()
     }
 
     fn is_as_left(&self) -> bool {

@@ -6,6 +6,7 @@ use crate::codec::{LogEnd, LogScan, RunText};
 use crate::model::{RunId, Seq, Timestamp};
 use crate::store::address::Address;
 use crate::store::batch::ActivityFile;
+use crate::store::chores::LocalChores as _;
 use crate::store::error::StoreError;
 use crate::store::local::{LockedRun, Project, RunDir};
 use crate::store::request::WriteRequest;
@@ -64,7 +65,7 @@ impl Copies {
             && self.extend(&mut locked, mark, deadline, request.writer.since)? == Compared::Same
         {
             self.project.note_copy(id, &request.boot);
-            return Ok(locked.take_told());
+            return Ok(locked.take_notes());
         }
         let lines = self.lines(id, Seq(1), mark, deadline)?;
         let aside = locked.set_copy_aside(request.writer.since)?;
@@ -93,7 +94,7 @@ impl Copies {
     /// The last position that the copy of a run has; 0 without a copy.
     pub(super) fn last_of(&self, id: &RunId) -> Result<Seq, StoreError> {
         let Some(copy) = self.existing(id)? else { return Ok(Seq(0)) };
-        Ok(copy.end(Seq(u64::MAX))?.map(|end| end.last).unwrap_or_default())
+        copy.last()
     }
 
     /// Appends what the shared log has more than the copy.
@@ -169,7 +170,7 @@ impl Copies {
     /// Shows in the files of a copy what its log has.
     pub(super) fn show(&self, run: &mut LockedRun<'_>, now: Timestamp) -> Result<(), StoreError> {
         let old = text_of(run)?;
-        let shown = old.as_deref().and_then(|text| RunText::parse(text).ok()?.document().state.last_seq);
+        let shown = old.as_deref().and_then(RunText::shown_in);
         if shown.is_some() && shown >= Some(run.end().last) {
             return Ok(());
         }
@@ -177,7 +178,7 @@ impl Copies {
         let end = run.end().clone();
         if let Some(ShownText { text, drops_edit }) = (self.show)(run.id(), old.clone(), &end, &|| run.log()) {
             if drops_edit {
-                run.keep_run_text(now)?;
+                run.keep_text(now)?;
             }
             run.show_unflushed(old.as_deref(), &text, &ActivityFile::of_all(&end.newer), now)?;
         }

@@ -221,7 +221,7 @@ fn whole_log(run: &RunDir) -> Result<String, StoreError> {
 /// Refuses a run of this checkout whose `run.yaml` shows events that its log has lost.
 fn refuse_lost_end(run: &RunDir, lines: &str) -> Result<(), StoreError> {
     let last = LogScan::parse(lines.as_bytes()).last_seq();
-    let shown = run.text()?.and_then(|text| RunText::parse(&text).ok()?.document().state.last_seq);
+    let shown = run.text()?.as_deref().and_then(RunText::shown_in);
     match shown {
         Some(shown) if shown > last => {
             let why = format!("it ends at event {last}, and run.yaml shows event {shown}");

@@ -54,6 +54,12 @@ pub enum BrokenPromise {
     NotEnded(String),
 }
 
+impl From<NotReached> for BrokenPromise {
+    fn from(NotReached(why): NotReached) -> Self {
+        Self::NotReached(why)
+    }
+}
+
 fn at(before: Seq) -> &'static str {
     if before == Seq(0) { "at the beginning of a run" } else { "behind an event" }
 }
@@ -97,7 +103,7 @@ pub fn probe(carrier: &dyn Carrier, now: Timestamp, wait: Duration) -> Result<()
         };
         let removed = carrier.remove(&run, left_until(deadline));
         tried?;
-        removed.map_err(|NotReached(why)| BrokenPromise::NotReached(why))?;
+        removed?;
     }
     Ok(())
 }
@@ -109,8 +115,7 @@ fn try_to_end(carrier: &dyn Carrier, run: &RunId, now: Timestamp, deadline: Inst
     let first = line_at(Seq(1), 0, now);
     let put = Put { run, before: Seq(0), earlier: "", lines: &first, is_over: false, evidence: &[], work: &begins };
     refuse_unless_done(settle(carrier, &put, deadline), BrokenPromise::NotMarked)?;
-    let marked = carrier.marked(std::slice::from_ref(&key), left_until(deadline));
-    match marked.map_err(|NotReached(why)| BrokenPromise::NotReached(why))?.as_slice() {
+    match carrier.marked(std::slice::from_ref(&key), left_until(deadline))?.as_slice() {
         [Some(named)] if named == run => {}
         _ => return Err(BrokenPromise::NotMarked("the mark is not there".to_owned())),
     }
@@ -118,9 +123,7 @@ fn try_to_end(carrier: &dyn Carrier, run: &RunId, now: Timestamp, deadline: Inst
     let last = line_at(Seq(2), 0, now);
     let put = Put { before: Seq(1), earlier: &first, lines: &last, is_over: true, work: &ends, ..put };
     refuse_unless_done(settle(carrier, &put, deadline), BrokenPromise::NotEnded)?;
-    let tips = carrier
-        .tips(RefreshScope::All, left_until(deadline))
-        .map_err(|NotReached(why)| BrokenPromise::NotReached(why))?;
+    let tips = carrier.tips(RefreshScope::All, left_until(deadline))?;
     if tips.iter().any(|tip| tip.run == *run && tip.is_over) { Ok(()) } else { Err(BrokenPromise::NotListed) }
 }
 
@@ -158,9 +161,7 @@ fn try_one(carrier: &dyn Carrier, run: &RunId, now: Timestamp, deadline: Instant
             return Err(BrokenPromise::TakenTwice { before });
         }
     }
-    let tips = carrier
-        .tips(RefreshScope::Open, left_until(deadline))
-        .map_err(|NotReached(why)| BrokenPromise::NotReached(why))?;
+    let tips = carrier.tips(RefreshScope::Open, left_until(deadline))?;
     if tips.iter().any(|tip| tip.run == *run) { Ok(()) } else { Err(BrokenPromise::NotListed) }
 }
 
@@ -218,8 +219,5 @@ fn line_at(seq: Seq, racer: usize, now: Timestamp) -> String {
 }
 
 fn lines_of(carrier: &dyn Carrier, run: &RunId, deadline: Instant) -> Result<String, BrokenPromise> {
-    match carrier.lines(run, Seq(1), None, left_until(deadline)) {
-        Ok(lines) => lines.ok_or(BrokenPromise::OtherLines),
-        Err(NotReached(why)) => Err(BrokenPromise::NotReached(why)),
-    }
+    carrier.lines(run, Seq(1), None, left_until(deadline))?.ok_or(BrokenPromise::OtherLines)
 }

@@ -138,7 +138,7 @@ impl StoredRun for SharedRun {
     fn begin(&self, request: &WriteRequest) -> Result<Box<dyn RunWriter + '_>, StoreError> {
         let deadline = Instant::now() + request.wait;
         self.copies.finish_push(self.id(), request)?;
-        let shown = self.text()?.and_then(|text| RunText::parse(&text).ok()?.document().state.last_seq);
+        let shown = self.text()?.as_deref().and_then(RunText::shown_in);
         let mut locked = self.copy.lock(request)?;
         if shown.is_none() {
             text_of(&locked)?;

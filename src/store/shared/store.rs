@@ -17,7 +17,7 @@ use crate::store::local::Project;
 use crate::store::pruned::PrunedRun;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::{
-    AsOf, Copied, MaybeOpen, RefreshScope, Reopening, RunCache, RunStamp, RunStore, StoredRun, Visit,
+    AsOf, Copied, MaybeOpen, RefreshScope, Reopening, RunCache, RunStamp, RunStore, StoredRun,
 };
 use crate::store::shared::carrier::{Carrier, Put, Tip};
 use crate::store::shared::copy::{Copies, ShowEvents, shows_end};
@@ -201,16 +201,6 @@ impl RunStore for Shared {
             Some(copy) => Ok(Box::new(SharedRun::new(Arc::clone(&self.copies), copy, self.as_of()))),
             None => self.copies.here.open(id),
         }
-    }
-
-    fn each(&self, ids: &[RunId], visit: Visit<'_>) -> Result<(), StoreError> {
-        for id in ids {
-            match self.open(id) {
-                Err(error) if error.is_not_found() => {}
-                opened => visit(id, opened),
-            }
-        }
-        Ok(())
     }
 
     fn stamps(

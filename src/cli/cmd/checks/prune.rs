@@ -24,7 +24,8 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: PruneArgs, out: &mut Out) -> 
             return Ok(out.answer(&plan, |page| fill(&plan, page)));
         }
         if !plan.pruned.is_empty() && !can_be_asked(out) {
-            return Ok(shown_only(&plan, out));
+            let shown = out.answer(&plan, |page| fill(&plan, page));
+            return Ok(out.only_shown(shown, "nothing is removed; the same command with --yes does it\n"));
         }
         if !plan.pruned.is_empty() {
             out.aside_page(|page| fill(&plan, page));
@@ -42,17 +43,6 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: PruneArgs, out: &mut Out) -> 
     }
     out.warnings(&report.warnings);
     Ok(out.answer(&report, |page| fill(&report, page)))
-}
-
-/// The runs, for a caller that cannot be asked.
-fn shown_only(plan: &PruneReport, out: &mut Out) -> Exit {
-    match out.answer(plan, |page| fill(plan, page)) {
-        Exit::Done => {
-            out.aside("nothing is removed; the same command with --yes does it\n");
-            Exit::Usage
-        }
-        exit => exit,
-    }
 }
 
 fn fill(report: &PruneReport, page: &mut TextPage) {

@@ -24,8 +24,13 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: ReplayArgs, out: &mut Out) ->
     };
     if !args.yes {
         let plan = runs::replay(cx, &request)?;
-        if !can_be_asked(out) || plan.commands.is_empty() {
-            return Ok(shown_only(&plan, out));
+        if plan.commands.is_empty() {
+            return Ok(out.answer(&plan, |page| fill(&plan, page)));
+        }
+        if !can_be_asked(out) {
+            let shown = out.answer(&plan, |page| fill(&plan, page));
+            let said = "nothing was run; --yes runs those that the project names and that were accepted\n";
+            return Ok(out.only_shown(shown, said));
         }
         out.aside_page(|page| fill(&plan, page));
         if !Prompt::new(out).agrees("Run these commands?") {
@@ -38,17 +43,6 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: ReplayArgs, out: &mut Out) ->
     out.warnings(&report.warnings);
     let status = if report.ok { Exit::Done } else { Exit::Refused };
     Ok(out.answer(&report, |page| fill(&report, page)).then(status))
-}
-
-/// The commands, for a caller that cannot be asked.
-fn shown_only(plan: &ReplayReport, out: &mut Out) -> Exit {
-    match out.answer(plan, |page| fill(plan, page)) {
-        Exit::Done if !plan.commands.is_empty() => {
-            out.aside("nothing was run; --yes runs those that the project names and that were accepted\n");
-            Exit::Usage
-        }
-        exit => exit,
-    }
 }
 
 fn fill(report: &ReplayReport, page: &mut TextPage) {

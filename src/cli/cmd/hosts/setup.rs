@@ -8,7 +8,7 @@ use crate::cli::page::{CARE, FAINT, GOOD, TextPage};
 use crate::cli::person::can_be_asked;
 use crate::cli::prompt::Prompt;
 use crate::hooks::settings::{
-    ChangeOutcome, SetupFile, SetupPart, SetupPlan, SetupReport, SetupRequest, carry_out_setup, plan_setup,
+    ChangeOutcome, SetupFile, SetupPart, SetupReport, SetupRequest, carry_out_setup, plan_setup,
 };
 use crate::runs::Context;
 
@@ -17,7 +17,8 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: &SetupArgs, out: &mut Out) ->
     let plan = plan_setup(cx, &request)?;
     if !args.yes && !plan.is_empty() {
         if !can_be_asked(out) {
-            return Ok(shown_only(&plan, out));
+            let shown = out.answer(plan.report(), |page| change(plan.report(), page));
+            return Ok(out.only_shown(shown, "nothing is changed; the same command with --yes does it\n"));
         }
         out.aside_page(|page| change(plan.report(), page));
         let question = if plan.report().undo { "Take this out?" } else { "Make this change?" };
@@ -31,17 +32,6 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: &SetupArgs, out: &mut Out) ->
         out.committed("the files are written".to_owned());
     }
     Ok(out.answer(&report, |page| done(&report, page)))
-}
-
-/// The change, for a caller that cannot be asked.
-fn shown_only(plan: &SetupPlan, out: &mut Out) -> Exit {
-    match out.answer(plan.report(), |page| change(plan.report(), page)) {
-        Exit::Done => {
-            out.aside("nothing is changed; the same command with --yes does it\n");
-            Exit::Usage
-        }
-        exit => exit,
-    }
 }
 
 /// What would change: the diff, and below it the files, so that the last lines on the screen are the whole list.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::codec::{TomlText, digest};
+use crate::codec::TomlText;
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::edit::{self, Edited, WantedHooks};
 use crate::hooks::settings::error::EditFault;
@@ -49,9 +49,6 @@ const TOML_SERVER: [&str; 3] = ["[mcp_servers.flow]", "command = \"flow\"", "arg
 /// What to do about servers that are written in one line.
 const TABLES: &str = "write each server as a table, `[mcp_servers.NAME]`, or add flow's by hand";
 
-/// Digests of files of flow's own as earlier versions wrote them.
-const EARLIER: [&str; 0] = [];
-
 impl Piece {
     /// `text` with this piece.
     pub(super) fn put(&self, text: Option<&str>) -> Result<Edited, EditFault> {
@@ -63,9 +60,7 @@ impl Piece {
             PieceContent::Entries(entries) => entries.put(text),
             PieceContent::TomlServer => put_server(text),
             PieceContent::File(wanted) => Ok(match text {
-                Some(text) if text != wanted && !is_earlier(text) => {
-                    Edited { is_taken: true, ..Edited::of_text(Some(text)) }
-                }
+                Some(text) if text != wanted => Edited { is_taken: true, ..Edited::of_text(Some(text)) },
                 _ => Edited::of_text(Some(wanted)),
             }),
         }
@@ -84,14 +79,10 @@ impl Piece {
             PieceContent::Entries(entries) => entries.take(text, known),
             PieceContent::TomlServer if known.is_some_and(<[String]>::is_empty) => Ok(Edited::of_text(text)),
             PieceContent::TomlServer => Ok(take_server(there)),
-            PieceContent::File(wanted) if there == wanted || is_earlier(there) => Ok(Edited::of_text(None)),
+            PieceContent::File(wanted) if there == wanted => Ok(Edited::of_text(None)),
             PieceContent::File(_) => Ok(Edited { is_taken: true, ..Edited::of_text(text) }),
         }
     }
-}
-
-fn is_earlier(text: &str) -> bool {
-    EARLIER.contains(&digest(text.as_bytes()).as_str())
 }
 
 /// The entry behind everything else. A text whose last line does not end gets an entry that does not end either, so that

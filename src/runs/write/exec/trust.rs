@@ -47,8 +47,7 @@ pub fn trust(cx: &Context, request: &TrustRequest) -> Result<TrustReport> {
     let named = project.catalog().named_commands()?;
     if request.accept {
         let things: Vec<_> = named.iter().map(thing).collect();
-        accept(&project, &things);
-        if !is_accepted(&project, &things) {
+        if !accept(&project, &things) {
             let message = "cannot note in the state directory of the user that the commands were accepted";
             return Err(Problem::new(Kind::Io, "not_kept", message)
                 .help("see that XDG_STATE_HOME or HOME names a directory that can be written")

@@ -23,8 +23,8 @@ use crate::disk::{Dir, DiskError, NEW_FILE, Open, Operation, replace_unflushed, 
 use crate::model::{RunHead, RunId, RunSummary, limits};
 use crate::store::local::layout::FINISHED_RUNS;
 
-/// The version of a line. Increase it when [`RunSummary`] or the way it is made changes.
-const VERSION: &str = "v6";
+/// The version of a line, and of the list of open runs. Increase it when [`RunSummary`] or the way it is made changes.
+pub(super) const VERSION: &str = "v6";
 /// The length in bytes from which [`FinishedRuns::is_long`]: a few thousand runs.
 const LONG: u64 = 1 << 20;
 /// Longer summaries are not cached; their runs are read.

@@ -6,15 +6,13 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::disk::{Dir, DiskError, replace_unflushed};
 use crate::model::{RunId, RunSummary, limits};
-use crate::store::local::cache::finished::values;
+use crate::store::local::cache::finished::{VERSION, values};
 use crate::store::local::layout::OPEN_RUNS;
-
-/// The version of the cache. Increase it when [`RunSummary`] or the way it is made changes.
-const VERSION: u32 = 6;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::store::local) struct OpenRuns {
-    v: u32,
+    /// That of a summary.
+    v: String,
     /// The stamps of all that shows whether other runs may be open, from before they were looked at.
     pub(in crate::store::local) world: String,
     /// The runs whose summary follows from their files alone.
@@ -34,7 +32,7 @@ pub(in crate::store::local) struct KnownRun(
 
 impl OpenRuns {
     pub(in crate::store::local) fn new(world: String) -> Self {
-        Self { v: VERSION, world, known: Vec::new(), unknown: Vec::new(), recent: Vec::new() }
+        Self { v: VERSION.to_owned(), world, known: Vec::new(), unknown: Vec::new(), recent: Vec::new() }
     }
 
     pub(in crate::store::local) fn read(cache: &Dir) -> Option<Self> {
