@@ -79,35 +79,76 @@ pub(super) fn named_commands(disk: &Arc<dyn Disk>, flow_dir: &Path) -> Result<Ve
     let mut named = Vec::new();
     for (name, value) in commands {
         // A command's name is the id of its records.
-        let is_name = ActivityId::new(&name).is_ok();
-        if let Some(sign) = value.as_str().and_then(sign_of_shell) {
-            let how = "no shell reads the line; write `[sh, -c, '…']` where one has to";
-            return Err(invalid(format!("`commands`: `{name}` has `{sign}` in it, and {how}")));
+        if ActivityId::new(&name).is_err() {
+            return Err(invalid(format!("`commands`: `{name}` is not a name; use a-z, 0-9, - and _")));
         }
-        match words(&value) {
-            Some(argv) if is_name => named.push(NamedCommand { name, argv }),
-            Some(_) => return Err(invalid(format!("`commands`: `{name}` is no name; use a-z, 0-9, - and _"))),
-            None => return Err(invalid(format!("`commands`: `{name}` is neither a line nor a list of words"))),
-        }
+        let argv = words(&value).map_err(|why| invalid(format!("`commands`: `{name}` {why}")))?;
+        named.push(NamedCommand { name, argv });
     }
     Ok(named)
 }
 
-/// What a shell would act on, and a program would get as a word.
-fn sign_of_shell(line: &str) -> Option<&'static str> {
-    const SIGNS: [&str; 10] = ["&&", "||", "|", ";", "&", ">", ">>", "<", "2>", "2>&1"];
-    let words = shlex::split(line).unwrap_or_default();
-    SIGNS.into_iter().find(|sign| words.iter().any(|word| word == sign))
+/// What a shell would act on in a line, and a program would get as a part of its words.
+fn sign_of_shell(line: &str) -> Option<String> {
+    let mut quote = None;
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (c, quote) {
+            ('\'', Some('\'')) | ('"', Some('"')) => quote = None,
+            (_, Some('\'')) => {}
+            ('\\', _) => drop(chars.next()),
+            ('\'' | '"', None) => quote = Some(c),
+            ('`', _) => return Some(c.to_string()),
+            ('$', _) => {
+                if let Some(&next) = chars.peek()
+                    && (next.is_ascii_alphabetic() || ['_', '{', '('].contains(&next))
+                {
+                    return Some(format!("{c}{next}"));
+                }
+            }
+            (';' | '&' | '|' | '<' | '>', None) => return Some(c.to_string()),
+            _ => {}
+        }
+    }
+    None
 }
 
-/// The words of a command; a line is split as a shell does it, and nothing in it is replaced.
-fn words(value: &Value) -> Option<Vec<String>> {
+/// The words of a command; a line is split as a shell does it, and nothing in it is replaced. Otherwise what is wrong, as the
+/// end of a sentence.
+fn words(value: &Value) -> Result<Vec<String>, String> {
     let words = match value {
-        Value::String(line) => shlex::split(line)?,
-        Value::Array(words) => words.iter().map(|word| word.as_str().map(str::to_owned)).collect::<Option<_>>()?,
-        _ => return None,
+        Value::String(line) => {
+            let words = shlex::split(line).ok_or("has a quote that is not closed")?;
+            if let Some(sign) = sign_of_shell(line) {
+                let how = "no shell reads the line; write `[sh, -c, '…']` where one has to, or quote it";
+                return Err(format!("has `{sign}` in it, and {how}"));
+            }
+            words
+        }
+        Value::Array(words) => {
+            let mut texts = Vec::new();
+            for (at, word) in words.iter().enumerate() {
+                let text =
+                    word.as_str().ok_or_else(|| format!("has a word that is not a text; quote word {}", at + 1))?;
+                texts.push(text.to_owned());
+            }
+            texts
+        }
+        _ => return Err("is neither a line nor a list of words".to_owned()),
     };
-    if words.is_empty() { None } else { Some(words) }
+    match words.first() {
+        None => Err("names no program".to_owned()),
+        Some(first) if is_setting(first) => {
+            Err(format!("begins with `{first}`; write `env {first}` before the program"))
+        }
+        Some(_) => Ok(words),
+    }
+}
+
+/// Whether a word would set a variable of a shell: `NAME=value`.
+fn is_setting(word: &str) -> bool {
+    let Some((name, _)) = word.split_once('=') else { return false };
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 impl Config {

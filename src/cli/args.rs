@@ -417,7 +417,7 @@ pub(super) struct ForkArgs {
     #[arg(value_name = "RUN", add = complete::runs())]
     pub(super) run: String,
     /// The event after which to go on [default: the last one]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     pub(super) at: Option<u64>,
     /// The whole id of the fork [default: the time and the run's id]
     #[arg(long, value_name = "ID")]

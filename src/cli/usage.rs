@@ -176,9 +176,8 @@ impl UsageLine {
 
     /// What was probably meant by an option that is none. Of similar letters the parser knows more.
     fn other_option(&self, option: &str) -> Option<String> {
-        if self.path == ["exec"] && self.rest.first().is_some_and(|first| !first.starts_with('-')) {
-            let words: Vec<_> = self.rest.iter().map(|word| quoted(word)).collect();
-            return Some(format!("did you mean `flow exec -- {}`?", words.join(" ")));
+        if self.path == ["exec"] {
+            return self.command_to_run();
         }
         for (words, meant) in OPTIONS {
             let takes_it = self.command.get_arguments().any(|argument| argument.get_long() == Some(meant));
@@ -187,6 +186,15 @@ impl UsageLine {
             }
         }
         None
+    }
+
+    /// The command that `exec` was probably to run.
+    fn command_to_run(&self) -> Option<String> {
+        if self.rest.first()?.starts_with('-') {
+            return None;
+        }
+        let words: Vec<_> = self.rest.iter().map(|word| quoted(word)).collect();
+        Some(format!("did you mean `flow exec -- {}`?", words.join(" ")))
     }
 
     /// The option that a word without one was probably meant for.
@@ -207,6 +215,8 @@ impl UsageLine {
             }
             "record-activity" => Some(format!("did you mean `--summary {words}`?")),
             "list" => Some(format!("did you mean `--search {words}`?")),
+            "exec" => self.command_to_run(),
+            "fork" => Some(format!("did you mean `--id {word}`?")),
             _ => Some(format!("did you mean `--{} {words}`?", self.option_of_word()?)),
         }
     }
@@ -293,6 +303,8 @@ mod tests {
                 "quote the text: `--summary 'all is green'`",
                 "flow record-activity --help",
             ),
+            (&["flow", "exec", "echo", "hi"], "did you mean `flow exec -- echo hi`?", "flow exec --help"),
+            (&["flow", "fork", "r1", "r2"], "did you mean `--id r2`?", "flow fork --help"),
             (
                 &["flow", "record-activity", "--id", "a", "--status", "done"],
                 "did you mean `passed`?",

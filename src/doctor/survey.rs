@@ -110,18 +110,21 @@ pub(super) fn survey(project: &OpenedProject, request: &DoctorRequest) -> Result
     let mut found = Findings::default();
     project::check(project, &mut found);
     let mut runs = Vec::new();
-    let listed = project.each_of(&project.run_ids()?, |id, run| {
-        survey.runs += 1;
-        match run {
-            Ok(run) => runs.push(run),
-            // The check of the project has reported an unsafe name already; a run that cannot be opened for another
-            // reason is reported here.
-            Err(StoreError::Disk(DiskError::Unsafe { .. })) => {}
-            Err(error) => {
-                let path = project.path().join(RUNS).join(id.as_str());
-                found.add_unread(&path, error.one_line());
+    let ids = project.run_ids();
+    let listed = ids.and_then(|ids| {
+        project.each_of(&ids, |id, run| {
+            survey.runs += 1;
+            match run {
+                Ok(run) => runs.push(run),
+                // The check of the project has reported an unsafe name already; a run that cannot be opened for another
+                // reason is reported here.
+                Err(StoreError::Disk(DiskError::Unsafe { .. })) => {}
+                Err(error) => {
+                    let path = project.path().join(RUNS).join(id.as_str());
+                    found.add_unread(&path, error.one_line());
+                }
             }
-        }
+        })
     });
     // If the directory of runs cannot be listed, the check of the project mostly says why.
     if let Err(error) = listed

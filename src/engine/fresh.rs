@@ -85,7 +85,7 @@ pub fn evidence_state(exec: &Execution, now: &dyn CheckoutFiles) -> EvidenceStat
         return EvidenceState::unknown(why);
     };
     // Outside of a repository only inputs count, and these named nothing.
-    if before.files == 0 && before.commit.is_none() {
+    if before.is_of_nothing() {
         return EvidenceState::unknown("there was no file that counts when it was run");
     }
     match now.sha256() {
@@ -102,7 +102,9 @@ pub fn evidence_state(exec: &Execution, now: &dyn CheckoutFiles) -> EvidenceStat
     }
     let by_itself = exec.end.as_ref().filter(|end| end.after.as_ref() == Some(&present.sha256));
     if let Some(end) = by_itself {
-        let why = Some("the command itself changed files, and was run on those before".to_owned());
+        let why = "the command itself changed files, and was run on those before; those that it changes each time are for git \
+                   to ignore";
+        let why = Some(why.to_owned());
         let (changed, more_changed) = (end.changed.clone(), end.more_changed);
         return EvidenceState { freshness: Freshness::Stale, why, changed, more_changed };
     }

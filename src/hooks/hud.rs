@@ -56,10 +56,8 @@ pub struct HudReport {
 /// As [`crate::runs::resume`]. Modes that cannot be read are left out, and logged.
 pub fn hud(cx: &Context, request: &HudRequest) -> runs::Result<HudReport> {
     let HudRequest { session, cwd, project } = request;
-    let noted = match session {
-        Some(session) => runs::noted_project(cx, session),
-        None => None,
-    };
+    let session = session.clone().or_else(|| cx.named_session());
+    let noted = session.as_ref().and_then(|session| runs::noted_project(cx, session));
     let cx = cx.clone().at_work(noted.as_deref(), project.as_deref(), cwd.as_deref());
     // A status line is drawn again and again, so many runs must not slow it down.
     let cx = &cx.reading_for(session.as_ref(), READING);
@@ -67,7 +65,7 @@ pub fn hud(cx: &Context, request: &HudRequest) -> runs::Result<HudReport> {
     let mut report = HudReport { worktrees: runs::other_worktrees(cx, runs::RUNS_NAMED), ..HudReport::default() };
     let Ok(project) = cx.project() else { return Ok(report) };
     report.unaccepted_store = project.runs().not_accepted().map(|store| store.at.to_string());
-    let scope = ModeScope { session: session.clone(), ..ModeScope::default() };
+    let scope = ModeScope { session, ..ModeScope::default() };
     if let Some(modes) = logged(cx, modes::list(cx, &ModeListRequest { scope, all: false })) {
         report.modes = modes.active;
     }

@@ -186,9 +186,29 @@ impl Execute<'_> {
                 let (status, cut_short) = self.wait(child, &watch, &mut sources, &passing, &mut output)?;
                 (ended(status), cut_short)
             }
-            Err(error) => (not_started(&error), None),
+            Err(error) => (self.not_started(&error), None),
         };
         Ok(Executed { ended, cut_short, output, _watch: watch, passing })
+    }
+
+    fn not_started(&self, error: &io::Error) -> ExecuteEnd {
+        if error.kind() != io::ErrorKind::NotFound {
+            return ExecuteEnd::NotStarted(error.to_string());
+        }
+        let program = self.argv[0].to_string_lossy();
+        let is_path = program.contains('/');
+        let why = if is_path && self.dir.join(&*program).exists() {
+            format!("the interpreter that the first line of `{program}` names is not there")
+        } else if is_path {
+            format!("there is no file `{program}`")
+        } else if program.contains(char::is_whitespace) {
+            format!("there is no program `{program}`; a command and its arguments are words of their own")
+        } else if program.contains('=') {
+            format!("there is no program `{program}`; `env {program}` before a program sets a variable")
+        } else {
+            format!("there is no program `{program}` on the PATH")
+        };
+        ExecuteEnd::NotFound(why)
     }
 
     fn start(&self) -> io::Result<(Child, Vec<Source>)> {
@@ -339,13 +359,6 @@ fn ended(status: ExitStatus) -> ExecuteEnd {
     match (status.code(), status.signal()) {
         (Some(code), _) => ExecuteEnd::Exited(code),
         (None, signal) => ExecuteEnd::Signalled(signal.unwrap_or_default()),
-    }
-}
-
-fn not_started(error: &io::Error) -> ExecuteEnd {
-    match error.kind() {
-        io::ErrorKind::NotFound => ExecuteEnd::NotFound(error.to_string()),
-        _ => ExecuteEnd::NotStarted(error.to_string()),
     }
 }
 

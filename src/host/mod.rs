@@ -50,7 +50,7 @@ pub(crate) use env::secrets;
 pub use exec::{CutShort, Execute, ExecuteEnd, ExecuteOutput, Executed};
 pub use git::{
     AskedForChanges, AskedForFiles, BareRepository, CommitCopy, Git, Head, IndexedFile, IndexedFiles, MessageOf,
-    Pushed, RefChange, TreeChanges, TreeFiles, WorkingTree,
+    Pushed, RefChange, TreeChanges, TreeFiles, WorkingTree, is_commit_id,
 };
 pub(crate) use git::{GitFacts, GitRef, without_login};
 #[cfg(feature = "network")]

@@ -104,6 +104,14 @@ impl ExecutionEnd {
     }
 }
 
+impl TreeSnapshot {
+    /// Whether it has no file and is of no commit: the same anywhere, so that it says nothing.
+    #[must_use]
+    pub fn is_of_nothing(&self) -> bool {
+        self.files == 0 && self.commit.is_none()
+    }
+}
+
 /// What the files of a checkout were at one moment: tracked and untracked ones, without ignored ones and without `.flow`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TreeSnapshot {

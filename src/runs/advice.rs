@@ -329,6 +329,11 @@ impl Words<'_> {
         let phase = doubt.phase.as_ref();
         let blocked = self.outcome_because(phase, id, ActivityStatus::Blocked, "what is needed");
         let advice = match &doubt.exec {
+            // flow sees the end of a command at work, and refuses any other word of it.
+            Some(_) if doubt.alive == Some(true) => {
+                return Advice::default()
+                    .or("its end is to be waited for", Suggestion::flow("log").value(self.run).flag("follow"));
+            }
             Some(exec) => self.run_again(doubt, exec),
             None => Advice::default(),
         };

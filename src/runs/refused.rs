@@ -246,7 +246,8 @@ fn not_proved(run: &RunId, missing: &[Unproved]) -> Help {
         help = help + and + command.clone();
         named.push(command);
     }
-    help + " runs it; to go on without it, `--skip-reason TEXT` of flow record-activity and flow complete notes why"
+    help + if named.len() == 1 { " runs it" } else { " run them" }
+        + "; to go on without it, `--skip-reason TEXT` of flow record-activity and flow complete notes why"
 }
 
 /// The help for an open question that keeps the run in its phase.

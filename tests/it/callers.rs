@@ -155,6 +155,26 @@ fn places(sandbox: &Sandbox) -> Vec<PathBuf> {
 }
 
 #[test]
+fn where_no_project_is_a_session_of_the_environment_has_its_own() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "first"]);
+    sandbox.flow(["init"]).ok();
+    reported(&sandbox, "session-start", &sandbox.root(), &json!({ "source": "startup" }));
+    let own = std::process::id().to_string();
+    with(&sandbox, &[("FLOW_SESSION", "s1"), ("FLOW_HOLDER_PID", &own)], &["start", "debug", "--id", "r1"]).ok();
+    let bare = sandbox.path("../bare");
+    std::fs::create_dir_all(&bare).unwrap();
+    for (variable, verb) in
+        [("FLOW_SESSION", "hud"), ("CLAUDE_CODE_SESSION_ID", "hud"), ("FLOW_SESSION", "session-end")]
+    {
+        let mut command = sandbox.flow_command();
+        command.arg(verb).env(variable, "s1").current_dir(&bare);
+        let said = run(command, "").ok().stdout;
+        assert!(said.contains("r1"), "{variable} {verb}: {said:?}");
+    }
+}
+
+#[test]
 fn a_conversation_has_one_project_wherever_its_agent_goes() {
     let sandbox = Sandbox::new();
     sandbox.git(&["commit", "-q", "--allow-empty", "-m", "first"]);

@@ -75,6 +75,23 @@ fn signals_and_programs_that_cannot_be_run_are_told_as_shells_tell_them() {
 }
 
 #[test]
+fn a_program_that_is_not_there_is_named_with_what_was_probably_meant() {
+    let sandbox = sandbox();
+    fs::write(sandbox.path("old.sh"), "#!/no/such/shell\n").unwrap();
+    sandbox.command("chmod").args(["+x", "old.sh"]).status().unwrap();
+    for (command, why) in [
+        (&["no-such-program"][..], "there is no program `no-such-program` on the PATH"),
+        (&["./here.sh"], "there is no file `./here.sh`"),
+        (&["./old.sh"], "the interpreter that the first line of `./old.sh` names is not there"),
+        (&["echo hi"], "there is no program `echo hi`; a command and its arguments are words of their own"),
+        (&["N=1", "true"], "there is no program `N=1`; `env N=1` before a program sets a variable"),
+    ] {
+        let report = exec(&sandbox, &["--json"], command).exits(127).json();
+        assert_eq!(report["exec"]["end"]["not_started"], why, "{command:?}");
+    }
+}
+
+#[test]
 fn a_command_runs_once_for_an_id_and_once_more_only_on_demand() {
     let sandbox = sandbox();
     let count = ["sh", "-c", "echo x >> .git/count; exit 7"];
@@ -120,6 +137,7 @@ fn the_run_is_free_while_a_command_runs_and_its_late_end_is_told() {
     let error = exec(&sandbox, &["--id", "end", "--json"], &[flow, "cancel", "r1"]).exits(74);
     let error = error.stderr.lines().last().unwrap().parse::<Value>().unwrap()["error"].clone();
     assert_eq!(error["code"], "end_not_recorded", "{error}");
+    assert!(error["help"].as_str().unwrap().starts_with("`flow reopen r1 --reason"), "{error}");
     assert_eq!(recorded(&sandbox).last().unwrap()[2], "running", "never passed without an end in the log");
 }
 
@@ -149,8 +167,16 @@ fn a_command_whose_end_was_not_seen_is_in_doubt_and_never_run_by_itself() {
     let (flow, command) = waiting(&sandbox, ":", "sleep 60");
     let waits = sandbox.flow(["resume", "r1", "--json"]).ok().json();
     assert_eq!((&waits["verdict"], &waits["in_doubt"][0]["alive"]), (&json!("reconcile"), &json!(true)));
+    assert_eq!(waits["next"]["alternatives"][0]["command"], "flow log r1 --follow", "{waits}");
+    assert_eq!(waits["next"]["alternatives"].as_array().unwrap().len(), 1, "{waits}");
     let error = exec(&sandbox, &["--id", "t", "--again", "--json"], &["true"]).exits(5).error();
     assert_eq!(error["code"], "exec_runs");
+    // Its end is flow's to record, also under another id.
+    for by_hand in [&["--id", "t"][..], &["--id", "other", "--settles", "t"]] {
+        let record = ["record-activity", "--run-id", "r1", "--status", "passed", "--summary", "fine", "--json"];
+        let error = sandbox.flow(record.iter().chain(by_hand)).exits(5).error();
+        assert_eq!(error["code"], "exec_runs", "{by_hand:?}");
+    }
     kill_process(pid(&flow), Signal::KILL).unwrap();
     let _ = answered(flow);
     let _ = kill_process_group(command, Signal::KILL);
@@ -513,6 +539,43 @@ fn a_named_command_runs_only_after_it_was_accepted_as_it_is() {
     let meant = "config.yaml: the key `comands` means nothing to flow; did you mean `commands`?";
     assert_eq!(error["help"], meant);
     assert_eq!(sandbox.flow(["trust", "--json"]).ok().json()["warnings"], json!([meant]));
+}
+
+#[test]
+fn what_a_shell_would_act_on_is_refused_wherever_it_stands_in_a_line() {
+    let sandbox = sandbox();
+    let told = |line: &str| {
+        let config = json!({ "commands": { "test": line } }).to_string();
+        fs::write(sandbox.path(".flow/config.yaml"), config).unwrap();
+        let answer = sandbox.flow(["trust", "--json"]);
+        if answer.code == Some(0) { "taken".to_owned() } else { answer.error()["message"].as_str().unwrap().to_owned() }
+    };
+    let shell = |sign: &str| {
+        let how = "no shell reads the line; write `[sh, -c, '…']` where one has to, or quote it";
+        format!("`commands`: `test` has `{sign}` in it, and {how}")
+    };
+    for (line, why) in [
+        ("make test && make lint", shell("&")),
+        ("./t.sh unit; ./lint", shell(";")),
+        ("./t.sh|tee log", shell("|")),
+        ("./t.sh 2>/dev/null", shell(">")),
+        ("./t.sh<in", shell("<")),
+        ("./t.sh $(cat names)", shell("$(")),
+        ("./t.sh \"$NAME\"", shell("$N")),
+        ("./t.sh ${NAME}", shell("${")),
+        ("./t.sh `cat names`", shell("`")),
+        ("echo \"a", "`commands`: `test` has a quote that is not closed".to_owned()),
+        ("", "`commands`: `test` names no program".to_owned()),
+        ("N=1 true", "`commands`: `test` begins with `N=1`; write `env N=1` before the program".to_owned()),
+    ] {
+        let said = told(line);
+        assert!(said.ends_with(&why), "{line}: {said}");
+    }
+    for line in
+        ["sh -c 'a && b; c > d $N `e`'", "echo \"a; b | c\"", "echo a\\;b \\$N 5$", "grep -e '$(x)' f", "env N=1 true"]
+    {
+        assert_eq!(told(line), "taken", "{line}");
+    }
 }
 
 #[test]

@@ -203,6 +203,10 @@ fn a_commit_without_a_branch_has_its_own_run() {
     sandbox.git(&["switch", "-q", "--detach"]);
     start(&sandbox, &["--id", "detached"]);
     assert_eq!(sandbox.flow(["resume", "--json"]).ok().json()["run_id"], "detached");
+    // Another commit, as the next job of CI checks it out, is not another branch.
+    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "next"]);
+    let resumed = sandbox.flow(["resume", "detached", "--json"]).ok().json();
+    assert!(resumed["other_branch"].is_null(), "{resumed}");
     sandbox.git(&["switch", "-q", "main"]);
     assert_eq!(sandbox.flow(["resume", "--json"]).ok().json()["run_id"], "on-branch");
 }

@@ -198,6 +198,22 @@ fn statements(sandbox: &Sandbox) -> (String, Vec<Value>) {
 }
 
 #[test]
+fn a_command_without_files_has_no_statement_and_one_without_an_end_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["init", "-q", "empty"]);
+    let flow = |args: &[&str]| sandbox.flow(["-C", "empty"].iter().chain(args));
+    flow(&["start", "debug", "--id", "e1"]).ok();
+    flow(&["exec", "--run-id", "e1", "--", "true"]).ok();
+    assert_eq!(flow(&["export", "e1", "--format", "in-toto"]).ok().stdout, "");
+    flow(&["start", "debug", "--id", "e2"]).ok();
+    let kills = "kill -9 $PPID";
+    let _ = flow(&["exec", "--run-id", "e2", "--id", "z", "--", "sh", "-c", kills]);
+    let replayed = flow(&["replay", "e2"]).ok();
+    assert_eq!(replayed.stdout, "");
+    assert!(replayed.stderr.contains("the end of 001 z was not seen, so there is nothing to compare"), "{replayed:?}");
+}
+
+#[test]
 fn statements_of_in_toto_name_the_commit_or_the_files_and_have_the_same_bytes_each_time() {
     let sandbox = sandbox();
     fs::write(sandbox.path("code"), "bad\n").unwrap();

@@ -2,6 +2,7 @@
 
 use clap::{ArgAction, Args, Subcommand, ValueEnum};
 
+use crate::cli::args::values::whole;
 use crate::cli::complete;
 use crate::model::SessionId;
 
@@ -66,7 +67,7 @@ pub(crate) enum ModeCommand {
         #[arg(long, value_name = "NAME")]
         phase: Option<String>,
         /// The iteration of the mode
-        #[arg(long, value_name = "N")]
+        #[arg(long, value_name = "N", value_parser = whole::<u64>)]
         iteration: Option<u64>,
         /// How it ended: finished, blocked, failed, userinterlude or askuserQuestion
         #[arg(long, value_name = "WORD")]

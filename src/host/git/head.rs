@@ -43,6 +43,12 @@ impl Head {
     }
 }
 
+/// Whether a text may be the id of a commit, whole or cut short.
+#[must_use]
+pub fn is_commit_id(text: &str) -> bool {
+    text.len() >= SHORT && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 impl Git {
     /// What is checked out at `dir`. `None` outside of a repository, and if its files do not tell.
     #[must_use]

@@ -31,7 +31,7 @@ pub use command::Git;
 pub use copy::CommitCopy;
 pub use facts::GitFacts;
 pub use files::{AskedForFiles, TreeChanges, TreeFiles};
-pub use head::Head;
+pub use head::{Head, is_commit_id};
 pub use indexed::{IndexedFile, IndexedFiles};
 pub use refs::GitRef;
 pub use tree::{AskedForChanges, WorkingTree};

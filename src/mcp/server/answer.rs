@@ -131,7 +131,7 @@ impl ProjectPaths {
         match value {
             Value::Object(fields) => {
                 if let Some(Value::String(path)) = fields.get("path")
-                    && path.starts_with(".flow/")
+                    && (path.starts_with(".flow/") || path.ends_with("/.flow"))
                 {
                     fields.shift_remove("path");
                 }

@@ -32,7 +32,7 @@ fn statements(whole: &WholeRun) -> Vec<Value> {
 
 fn statement(whole: &WholeRun, record: &ActivityRecorded) -> Option<Value> {
     let exec = record.exec.as_deref()?;
-    let (end, before) = (exec.end.as_ref()?, exec.before.as_ref()?);
+    let (end, before) = (exec.end.as_ref()?, exec.before.as_ref().filter(|before| !before.is_of_nothing())?);
     let is_good = record.activity.status().is_completed();
     let name = exec.name.clone().unwrap_or_else(|| record.id().to_string());
     let (passed, failed) = if is_good { (vec![name], Vec::new()) } else { (Vec::new(), vec![name]) };

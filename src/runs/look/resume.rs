@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{self, Action, Completed, InDoubt, LeftUndone, Plan, RECENT, Verdict, joined};
+use crate::host::is_commit_id;
 use crate::host::{AskedForChanges, WorkingTree};
 use crate::model::{
     Doing, RunDocument, RunHead, RunId, RunStatus, SessionId, StateName, Suggestion, Timestamp, WorkflowId, counted,
@@ -324,7 +325,8 @@ fn nothing_readable(project: &OpenedProject, runs: &Runs) -> Result<ResumeReport
 fn other_branch_of(project: &OpenedProject, run: &RunDocument) -> Option<(String, String)> {
     let branch = run.context_text("branch")?;
     let head = project.cx.git.head(project.root())?;
-    if head.is_at(branch) {
+    // A commit that was checked out without a branch, as CI does it, does not say where the work goes on.
+    if head.is_at(branch) || is_commit_id(branch) {
         return None;
     }
     Some((branch.to_owned(), head.name()?))

@@ -101,7 +101,7 @@ pub fn session_end(cx: &Context, request: &SessionEndRequest) -> Result<SessionE
     let started = Instant::now();
     // The host's patience includes the wait for its payload.
     let time = TIME.min(TIME_IN_ALL.saturating_sub(cx.options.waited));
-    let session = request.session.clone().or_else(|| request.hook.session.clone());
+    let session = request.session.clone().or_else(|| request.hook.session.clone()).or_else(|| cx.named_session());
     let noted = session.as_ref().and_then(|session| noted_project(cx, session));
     let cx = cx.clone().at_work(noted.as_deref(), None, request.hook.cwd.as_deref());
     let cx = &cx.reading_for(session.as_ref(), time);

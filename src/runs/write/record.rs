@@ -14,6 +14,7 @@ use crate::model::{
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::select::select_run_to_write;
+use crate::runs::write::begun::{is_command_at_work, still_runs};
 use crate::runs::write::kept::KeptFiles;
 use crate::runs::write::missing::missing;
 use crate::runs::write::questions::append_and_warn;
@@ -159,6 +160,7 @@ fn record(cx: &Context, request: &RecordRequest, replay: Option<Number>) -> Resu
                 Retry::Another => {}
             }
         }
+        refuse_at_work(tx, &id, &record.settles)?;
         // Only now: what is recorded already is not judged again.
         refuse_contradiction(&record.activity, request).map_err(|refusal| tx.refused(refusal))?;
         tx.warnings.extend(doubts(&record.activity, request));
@@ -391,6 +393,19 @@ pub(in crate::runs) fn recorded_before(tx: &Transaction<'_>, id: &ActivityId) ->
         }
     }
     Ok(found)
+}
+
+/// Refuses to say how a command ended that flow runs at this moment: flow sees its end, and records it.
+fn refuse_at_work(tx: &Transaction<'_>, id: &ActivityId, settles: &[ActivityId]) -> Result<()> {
+    for id in settles.iter().chain([id]) {
+        if let Some((_, latest)) = recorded_before(tx, id)?.first()
+            && is_command_at_work(latest)
+        {
+            let help = "flow records how it ends; to give it up, end its process first. Nothing was recorded";
+            return Err(still_runs(latest, help).into());
+        }
+    }
+    Ok(())
 }
 
 /// Refuses a status that the exit code contradicts, if the caller gives one of them and does not say why. Work may be done

@@ -29,6 +29,15 @@ fn messages_name_the_arguments_of_tools() {
 }
 
 #[test]
+fn a_project_that_a_tool_makes_is_told_without_where_it_is() {
+    let sandbox = Sandbox::new();
+    let client = Client::of(&sandbox);
+    let begun = client.answer("flow_start", json!({ "workflow": "debug", "goal": "Find it" }));
+    assert!(begun["data"]["made"]["place"].is_string(), "{begun}");
+    assert!(!begun.to_string().contains(sandbox.root().to_str().unwrap()), "{begun}");
+}
+
+#[test]
 fn tools_that_read_give_the_reports_of_the_command_line() {
     let sandbox = begun();
     sandbox.flow(["start", "release", "--id", "r2"]).ok();

@@ -24,6 +24,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: ReplayArgs, out: &mut Out) ->
     };
     if !args.yes {
         let plan = runs::replay(cx, &request)?;
+        out.warnings(&plan.warnings);
         if plan.commands.is_empty() {
             return Ok(out.answer(&plan, |page| fill(&plan, page)));
         }
@@ -46,7 +47,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: ReplayArgs, out: &mut Out) ->
 }
 
 fn fill(report: &ReplayReport, page: &mut TextPage) {
-    if report.commands.is_empty() {
+    if report.commands.is_empty() && report.warnings.is_empty() {
         page.line("flow ran no command in this run");
     }
     for one in &report.commands {

@@ -4,12 +4,13 @@ use serde_json::{Value, json};
 
 use crate::codec::digest;
 use crate::engine::{Command, Record, Refusal};
-use crate::host::{Holder, Liveness};
+use crate::host::Holder;
 use crate::model::{
     Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, EventKind, Execution, Kind, Problem, RunId,
     Seq, StateName, Suggestion, TextDigest, command_line, slug,
 };
 use crate::runs::error::{Error, Result};
+use crate::runs::write::begun::{is_command_at_work, still_runs};
 use crate::runs::write::exec::request::ExecRequest;
 use crate::runs::write::questions::append_and_warn;
 use crate::runs::write::record::recorded_before;
@@ -77,10 +78,8 @@ fn ran_already(run: &RunId, request: &ExecRequest, asked: &TextDigest, latest: &
         return if status.is_completed() && !request.again { Err(reused(run, latest)) } else { Ok(false) };
     };
     if exec.end.is_none() && status == ActivityStatus::Running {
-        let lives =
-            latest.by.iter().any(|by| by.parse::<Holder>().is_ok_and(|holder| holder.liveness() == Liveness::Alive));
-        if lives {
-            return Err(still_runs(latest).into());
+        if is_command_at_work(latest) {
+            return Err(still_runs(latest, "wait for its end, or give another --id; nothing was run").into());
         }
         if !request.again {
             return Err(in_doubt(run, latest).into());
@@ -102,11 +101,6 @@ fn reused(run: &RunId, latest: &ActivityRecorded) -> Error {
     Problem::new(Kind::Refused, "id_reused", format!("run {run}: {refusal}"))
         .help("--again runs this command in its place; without --id it gets an id of its own")
         .into()
-}
-
-fn still_runs(latest: &ActivityRecorded) -> Problem {
-    let message = format!("{} {} still runs", latest.number, latest.id());
-    Problem::new(Kind::Held, "exec_runs", message).help("wait for its end, or give another --id; nothing was run")
 }
 
 fn in_doubt(run: &RunId, latest: &ActivityRecorded) -> Problem {

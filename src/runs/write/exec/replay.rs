@@ -113,7 +113,8 @@ pub fn replay(cx: &Context, request: &ReplayRequest) -> Result<ReplayReport> {
     let runs_them = request.consent != ReplayConsent::Show;
     let is_over = view.history.state().status().is_terminal();
     let chosen = chosen(run.id(), view.history.attempts(), request.activity.as_deref())?;
-    let mut report = ReplayReport { run_id: run.id().clone(), ok: true, commands: Vec::new(), warnings: Vec::new() };
+    let warnings = if request.activity.is_none() { unseen(view.history.attempts()) } else { Vec::new() };
+    let mut report = ReplayReport { run_id: run.id().clone(), ok: true, commands: Vec::new(), warnings };
     // The signal that came meanwhile.
     let mut ended_by = None;
     for attempt in chosen {
@@ -173,6 +174,18 @@ fn chosen<'a>(run: &RunId, attempts: &'a [Attempt], named: Option<&str>) -> Resu
             .into());
     }
     Ok(chosen)
+}
+
+/// What to say of commands of which no end was seen.
+fn unseen(attempts: &[Attempt]) -> Vec<String> {
+    let mut told = Vec::new();
+    for attempt in attempts.iter().filter(|attempt| attempt.exec.is_some() && !attempt.is_seen()) {
+        if !attempts.iter().any(|other| other.id == attempt.id && other.is_seen()) {
+            let Attempt { number, id, .. } = attempt;
+            told.push(format!("the end of {number} {id} was not seen, so there is nothing to compare"));
+        }
+    }
+    told
 }
 
 /// The words of the command, if it may run here; otherwise why not.

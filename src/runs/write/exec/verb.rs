@@ -3,9 +3,11 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use crate::engine::Refusal;
 use crate::host::{CutShort, Execute, ExecuteEnd, Executed, InputGlobs, SignalWatch, secrets};
 use crate::model::{
-    ActivityId, ActivityRecorded, Execution, ExecutionEnd, Explain as _, Kind, Problem, RunId, Seq, is_terminal_control,
+    ActivityId, ActivityRecorded, Execution, ExecutionEnd, Explain as _, Kind, Problem, RunId, Seq, Suggestion,
+    is_terminal_control,
 };
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
@@ -231,10 +233,14 @@ fn lost(id: &ActivityId, code: Option<i32>, error: &Error) -> Error {
     let ended = code.map_or_else(|| "was run".to_owned(), |code| format!("ended with exit status {code}"));
     let problem = error.problem();
     let message = format!("the command of {id} {ended}, and that could not be recorded: {}", problem.message);
-    Problem::new(Kind::Io, "end_not_recorded", message)
-        .help("its outcome is in doubt until it is recorded, or run once more with --again")
-        .because(problem.causes)
-        .into()
+    let help = match error {
+        Error::Refused { run, refusal: Refusal::Terminal { .. }, .. } => {
+            Suggestion::flow("reopen").value(run).example("reason", "why")
+                + " lets the run go on; then record how it ended, or run it once more with --again"
+        }
+        _ => "its outcome is in doubt until it is recorded, or run once more with --again".into(),
+    };
+    Problem::new(Kind::Io, "end_not_recorded", message).help(help).because(problem.causes).into()
 }
 
 /// The end of what is kept of the output, as text.
