@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use icu_normalizer::DecomposingNormalizerBorrowed as DecomposingNormalizer;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
@@ -414,16 +415,20 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Turns a text into a slug of `[a-z0-9-]`, at most `max` bytes, without `-` at its ends; `None` if nothing is left.
+/// Turns a text into a slug of `[a-z0-9-]`, at most `max` bytes, without `-` at its ends; `None` if nothing is left. Latin
+/// letters lose their marks: `Größe` is `grosse`.
 #[must_use]
 pub fn slug(text: &str, max: usize) -> Option<String> {
     let mut slug = String::new();
-    for c in text.chars().flat_map(char::to_lowercase) {
+    let parts = DecomposingNormalizer::new_nfd();
+    for c in parts.normalize_iter(text.chars().flat_map(char::to_lowercase)) {
         // Only ASCII is added, so every place is the end of a character.
         if slug.len() == max {
             break;
         }
-        if c.is_ascii_alphanumeric() {
+        if let Some(letters) = without_marks(c) {
+            slug.push_str(&letters[..letters.len().min(max - slug.len())]);
+        } else if c.is_ascii_alphanumeric() {
             slug.push(c);
         } else if !slug.is_empty() && !slug.ends_with('-') {
             slug.push('-');
@@ -431,6 +436,22 @@ pub fn slug(text: &str, max: usize) -> Option<String> {
     }
     let slug = slug.trim_end_matches('-');
     if slug.is_empty() { None } else { Some(slug.to_owned()) }
+}
+
+/// What stands for a mark of the letter before it, and for small letters that have no parts.
+fn without_marks(c: char) -> Option<&'static str> {
+    match c {
+        '\u{300}'..='\u{36f}' => Some(""),
+        'ß' => Some("ss"),
+        'æ' => Some("ae"),
+        'œ' => Some("oe"),
+        'ø' => Some("o"),
+        'đ' | 'ð' => Some("d"),
+        'ł' => Some("l"),
+        'ı' => Some("i"),
+        'þ' => Some("th"),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -473,5 +494,7 @@ mod tests {
         assert_eq!(slug("Fix the Crash!  (now)", 40).as_deref(), Some("fix-the-crash-now"));
         assert_eq!(slug("日本語", 40), None);
         assert_eq!(slug("abc def", 4).as_deref(), Some("abc"));
+        assert_eq!(slug("Über die Größe — Łódź, İzmir, cœur", 60).as_deref(), Some("uber-die-grosse-lodz-izmir-coeur"));
+        assert_eq!(slug("aß", 2).as_deref(), Some("as"));
     }
 }
