@@ -86,12 +86,19 @@ pub(super) fn with_seen(text: String, seen: &SeenCommands, states: &BTreeMap<Num
     if text.chars().count() + line.chars().count() < LONGEST { format!("{text}\n{line}") } else { text }
 }
 
-/// How work is begun where none is open.
-pub(super) fn how_to_begin(workflows: &[WorkflowEntry]) -> String {
+/// How work is begun where none is open. `store` has runs of other machines, of which a hook sees what was seen last.
+pub(super) fn how_to_begin(workflows: &[WorkflowEntry], store: Option<&str>) -> String {
     let usable = workflows.iter().filter(|workflow| workflow.is_begun()).take(WORKFLOWS);
     let names = usable.map(|workflow| clipped(workflow.id.as_str(), QUOTED / 4)).collect::<Vec<_>>().join(", ");
+    let open = match store {
+        Some(store) => format!(
+            "no open run is known here, and hooks do not ask {}, where runs are shared: `flow resume` does",
+            quoted(store)
+        ),
+        None => "no run is open".to_owned(),
+    };
     format!(
-        "flow keeps the state of long work in this project; no run is open.\n\
+        "flow keeps the state of long work in this project; {open}.\n\
          `flow start WORKFLOW --issue N` begins one; workflows: {names}; `flow workflow list` tells of all."
     )
 }

@@ -148,7 +148,8 @@ fn session_start(cx: &Context, host: AgentHost, session: &SessionId, payload: &P
     // Without the note the next prompt shows the same once more.
     logged(cx, runs::note_shown(cx, host, session, gist.as_deref()));
     if text.is_none() && is_new {
-        text = Some(brief::how_to_begin(&runs::workflow_list(cx)?.workflows));
+        let store = cx.project().ok().and_then(|project| Some(project.runs().shared_at()?.to_string()));
+        text = Some(brief::how_to_begin(&runs::workflow_list(cx)?.workflows, store.as_deref()));
     }
     let Some(text) = text else { return Ok(String::new()) };
     Ok(context(host, "SessionStart", &with_files(cx, text, run.as_ref())))

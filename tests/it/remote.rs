@@ -220,6 +220,20 @@ fn every_face_says_that_a_store_was_not_accepted() {
 }
 
 #[test]
+fn a_session_that_knows_no_open_run_is_told_that_others_may_have_some() {
+    let Team { laptop, server, .. } = &Team::sharing();
+    laptop.flow(["start", "debug", "--id", "r1"]).ok();
+    let begun =
+        json!({ "session_id": "s1", "cwd": server.root(), "hook_event_name": "SessionStart", "source": "startup" });
+    let told = server.flow_with(["hook", "claude-code", "session-start"], &begun.to_string()).ok().json();
+    let told = told["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+    let what =
+        "no open run is known here, and hooks do not ask \"git:origin\", where runs are shared: `flow resume` does";
+    assert!(told.contains(what), "{told}");
+    assert_eq!(server.flow(["resume", "--json"]).ok().json()["run_id"], "r1");
+}
+
+#[test]
 fn a_report_that_is_meant_for_this_checkout_alone_does_not_go_into_a_shared_run() {
     let Team { laptop, server, .. } = &Team::sharing();
     laptop.flow(["start", "build", "--id", "r1"]).ok();
