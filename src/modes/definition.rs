@@ -32,6 +32,17 @@ pub fn policy_of(catalog: &Catalog) -> Result<(Policy, Origin)> {
     }
 }
 
+/// Whether the project has a policy of its own.
+///
+/// # Errors
+/// When its file cannot be read.
+pub(crate) fn is_own(catalog: &Catalog) -> Result<bool> {
+    match catalog.own(None)? {
+        Some(folder) => Ok(folder.read(FILE)?.is_some()),
+        None => Ok(false),
+    }
+}
+
 /// Reads and checks a policy.
 ///
 /// # Errors

@@ -137,12 +137,17 @@ pub struct OutcomeReport {
 /// When the files cannot be read. A file whose content is invalid is listed with the reason.
 pub fn list(cx: &Context, request: &ModeListRequest) -> Result<ModeListReport> {
     let project = cx.project()?;
-    let (policy, _) = definition::policy_of(&project.catalog())?;
     let scope = if request.all { Scope::Root } else { scope_of(cx, &request.scope)? };
     let (active, modes, warnings) = (Vec::new(), Vec::new(), Vec::new());
     let seen_by = ScopeReport(scope.session().cloned());
     let mut report = ModeListReport { scope: seen_by, active, modes, warnings };
-    let Some(state) = project.state()? else { return Ok(report) };
+    let (catalog, state) = (project.catalog(), project.state()?);
+    // A status line is drawn often, mostly where no mode was ever begun; the shipped policy need not be read for that.
+    if state.is_none() && !definition::is_own(&catalog)? {
+        return Ok(report);
+    }
+    let (policy, _) = definition::policy_of(&catalog)?;
+    let Some(state) = state else { return Ok(report) };
     if request.all {
         report.warnings.extend(say::closed(&state.sessions()?));
     }
