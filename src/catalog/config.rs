@@ -41,22 +41,6 @@ const KEYS: [&str; 5] = ["definitions", "state_types", STORE, "journal", "comman
 /// The key of the store that machines share.
 pub(crate) const STORE: &str = "store";
 
-/// The store that the project whose `.flow` directory is `flow_dir` names for its runs.
-///
-/// # Errors
-/// When the file cannot be read.
-pub(crate) fn named_store(disk: &Arc<dyn Disk>, flow_dir: &Path) -> Result<Option<String>, CatalogError> {
-    Ok(Config::read(disk, flow_dir)?.store)
-}
-
-/// Whether the project whose `.flow` directory is `flow_dir` asks for a decision journal of each issue.
-///
-/// # Errors
-/// When the file cannot be read.
-pub(crate) fn keeps_journals(disk: &Arc<dyn Disk>, flow_dir: &Path) -> Result<bool, CatalogError> {
-    Ok(Config::read(disk, flow_dir)?.journal)
-}
-
 /// A command that a project names: the program and its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NamedCommand {
@@ -64,12 +48,11 @@ pub(crate) struct NamedCommand {
     pub(crate) argv: Vec<String>,
 }
 
-/// The commands that the project names whose `.flow` directory is `flow_dir`, in their order.
+/// The commands in the configuration of the project whose `.flow` directory is `flow_dir`, in their order.
 ///
 /// # Errors
-/// When the file cannot be read, or what it says of a command is none.
-pub(super) fn named_commands(disk: &Arc<dyn Disk>, flow_dir: &Path) -> Result<Vec<NamedCommand>, CatalogError> {
-    let commands = Config::read(disk, flow_dir)?.commands;
+/// When what it says of a command is none.
+pub(super) fn named_commands(commands: Value, flow_dir: &Path) -> Result<Vec<NamedCommand>, CatalogError> {
     let invalid = |message: String| CatalogError::Config { path: flow_dir.join(FILE), message };
     let commands = match commands {
         Value::Null => return Ok(Vec::new()),

@@ -92,13 +92,29 @@ impl Catalog {
         self.config().map(|config| config.warnings()).unwrap_or_default()
     }
 
+    /// The store that the project names for its runs.
+    ///
+    /// # Errors
+    /// [`CatalogError::Config`] when the project's configuration cannot be understood.
+    pub(crate) fn store(&self) -> Result<Option<String>, CatalogError> {
+        Ok(self.config()?.store)
+    }
+
+    /// Whether the project asks for a decision journal of each issue.
+    ///
+    /// # Errors
+    /// [`CatalogError::Config`] when the project's configuration cannot be understood.
+    pub(crate) fn keeps_journals(&self) -> Result<bool, CatalogError> {
+        Ok(self.config()?.journal)
+    }
+
     /// The commands that the project names, in their order.
     ///
     /// # Errors
     /// When the configuration cannot be read, or what it says of a command is none.
     pub(crate) fn named_commands(&self) -> Result<Vec<NamedCommand>, CatalogError> {
         match &self.flow_dir {
-            Some(flow_dir) => named_commands(&self.disk, flow_dir),
+            Some(flow_dir) => named_commands(self.config()?.commands, flow_dir),
             None => Ok(Vec::new()),
         }
     }

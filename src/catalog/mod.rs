@@ -16,7 +16,7 @@ mod place;
 mod proved;
 mod shipped;
 
-pub(crate) use config::{FILE as CONFIG_FILE, NamedCommand, STORE as STORE_KEY, keeps_journals, named_store};
+pub(crate) use config::{FILE as CONFIG_FILE, NamedCommand, STORE as STORE_KEY};
 pub use error::CatalogError;
 pub(crate) use error::{known_names, shown};
 pub use find::{Catalog, FoundWorkflow, ListedWorkflow, Origin};

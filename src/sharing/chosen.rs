@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::catalog::named_store;
 use crate::codec::digest;
 #[cfg(feature = "network")]
 use crate::host::CloudEnv;
@@ -27,7 +26,7 @@ pub struct SharedStores;
 impl ChoosesStore for SharedStores {
     fn store_of(&self, project: &OpenedProject) -> Result<Option<Arc<dyn RunStore>>> {
         // A configuration that cannot be read is named by the commands that need it.
-        let Ok(Some(named)) = named_store(&project.cx.disk, project.path()) else { return Ok(None) };
+        let Ok(Some(named)) = project.catalog().store() else { return Ok(None) };
         let unaccepted =
             match named.parse::<StoreName>().map(|name| NamedStore::find(&project.cx, project.root(), name)) {
                 Ok(Ok(store)) if store.is_accepted(project) => return Ok(Some(Arc::new(store.open(project)?))),
@@ -183,7 +182,7 @@ fn place_of(project: &OpenedProject) -> PathBuf {
 
 /// The store that the project names and the user has accepted.
 pub(super) fn store_in_use(project: &OpenedProject) -> Result<NamedStore> {
-    let Some(named) = named_store(&project.cx.disk, project.path())? else {
+    let Some(named) = project.catalog().store()? else {
         return Err(Problem::new(Kind::Refused, "no_store", "the runs of this project are in this checkout alone")
             .help("`flow remote use git:origin` shares them with everyone who can read the git remote origin")
             .into());

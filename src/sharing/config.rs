@@ -4,7 +4,7 @@ use std::path::Path;
 
 use thiserror::Error;
 
-use crate::catalog::{CONFIG_FILE, STORE_KEY, named_store};
+use crate::catalog::{CONFIG_FILE, STORE_KEY};
 use crate::codec::digest;
 use crate::disk::{DocumentError, DocumentPlace, Guard, update_document};
 use crate::model::{Kind, Problem, limits};
@@ -18,7 +18,7 @@ struct NotOneLine;
 
 /// Writes the name of the store into the project's configuration. Returns whether that changed it.
 pub(super) fn name_store(project: &OpenedProject, name: &StoreName) -> Result<bool> {
-    if named_store(&project.cx.disk, project.path())?.as_deref() == Some(&name.to_string()) {
+    if project.catalog().store()?.as_deref() == Some(&name.to_string()) {
         return Ok(false);
     }
     let place = DocumentPlace {

@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::catalog::named_store;
 use crate::model::{Explain as _, RunId, RunStatus, Seq, Timestamp};
 use crate::runs::{Context, Result};
 use crate::sharing::chosen::NamedStore;
@@ -48,7 +47,7 @@ pub struct SharedRow {
 pub fn store_status(cx: &Context) -> Result<StoreStatusReport> {
     let project = cx.project()?;
     let local = project.local_runs().ids()?.len();
-    let Some(named) = named_store(&cx.disk, project.path())? else {
+    let Some(named) = project.catalog().store()? else {
         return Ok(StoreStatusReport { local, ..StoreStatusReport::default() });
     };
     let mut report = StoreStatusReport { store: Some(named.clone()), local, ..StoreStatusReport::default() };

@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::named_store;
 use crate::model::{Kind, Problem};
 use crate::runs::{Context, Result};
 use crate::sharing::chosen::NamedStore;
@@ -49,7 +48,7 @@ pub fn use_store(cx: &Context, request: &UseRequest) -> Result<UseReport> {
     // Only now: a name of no store leaves no `.flow` behind.
     let project = cx.project_or_init()?;
     // Where the configuration names it, it was tried before.
-    let is_named = named_store(&cx.disk, project.path())?.is_some_and(|named| named == store.name.to_string());
+    let is_named = project.catalog().store()?.is_some_and(|named| named == store.name.to_string());
     if is_named {
         // Before anything changes: with another address, the copies here are put aside.
         reach(&project, &store)?;

@@ -5,7 +5,6 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::catalog::named_store;
 use crate::model::{Explain as _, RunId, Seq, Suggestion, Timestamp};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
@@ -59,7 +58,7 @@ pub(crate) fn ask_store(project: &OpenedProject, scope: RefreshScope) -> Vec<Str
     }
     if project.runs().shared_at().is_none() {
         // Without the configuration it is not known whether there is a store.
-        return match named_store(&project.cx.disk, project.path()) {
+        return match project.catalog().store() {
             Ok(_) => Vec::new(),
             Err(error) => vec![format!("{}; shared runs are not seen", error.one_line())],
         };
@@ -92,7 +91,7 @@ pub(crate) fn not_accepted(project: &OpenedProject) -> Option<String> {
 pub(in crate::runs) fn brings_news(project: &OpenedProject, scope: RefreshScope) -> Result<bool> {
     if project.runs().shared_at().is_none() {
         // What is looked for may be shared.
-        named_store(&project.cx.disk, project.path())?;
+        project.catalog().store()?;
         return Ok(false);
     }
     if project.cx.options.is_offline {

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::catalog::keeps_journals;
 use crate::codec::{Artifact, JournalHead, append_artifact, coerce, digest, has_artifact_of_run};
 use crate::disk::{DocumentPlace, Errno, Guard, Links, update_document};
 use crate::model::{Explain as _, RunDocument, Timestamp, issue_file_part, limits};
@@ -36,7 +35,7 @@ pub(crate) fn is_kept(project: &OpenedProject) -> bool {
     // Anything of that name counts, even what cannot be looked at: what is wrong with it is then told.
     disk.look(&root.join(DECISIONS), Links::Refuse) != Err(Errno::NOENT)
         || !project.cx.git.left_out(root, &format!("{DECISIONS}/**")).is_ok_and(|files| files.is_empty())
-        || keeps_journals(disk, project.path()).unwrap_or_default()
+        || project.catalog().keeps_journals().unwrap_or_default()
 }
 
 /// The journal of a run: the one in its context, otherwise that of its issue if the project keeps journals.
