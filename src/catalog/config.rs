@@ -72,7 +72,7 @@ pub(super) fn named_commands(commands: Value, flow_dir: &Path) -> Result<Vec<Nam
 }
 
 /// What a shell would act on in a line, and a program would get as a part of its words.
-fn sign_of_shell(line: &str) -> Option<String> {
+fn sign_of_shell(line: &str) -> Option<char> {
     let mut quote = None;
     let mut chars = line.chars().peekable();
     while let Some(c) = chars.next() {
@@ -81,15 +81,10 @@ fn sign_of_shell(line: &str) -> Option<String> {
             (_, Some('\'')) => {}
             ('\\', _) => drop(chars.next()),
             ('\'' | '"', None) => quote = Some(c),
-            ('`', _) => return Some(c.to_string()),
-            ('$', _) => {
-                if let Some(&next) = chars.peek()
-                    && (next.is_ascii_alphabetic() || ['_', '{', '('].contains(&next))
-                {
-                    return Some(format!("{c}{next}"));
-                }
+            ('$', _) if chars.peek().is_some_and(|next| next.is_ascii_alphabetic() || "_{(".contains(*next)) => {
+                return Some(c);
             }
-            (';' | '&' | '|' | '<' | '>', None) => return Some(c.to_string()),
+            ('`', _) | (';' | '&' | '|' | '<' | '>', None) => return Some(c),
             _ => {}
         }
     }

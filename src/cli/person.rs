@@ -8,6 +8,7 @@ use crate::interviews::pad::InterviewAnswer;
 use crate::interviews::{
     AnswerConflict, AskedQuestion, EntryStatus, InterviewEntry, Interviewee, Resolution, Response, Result, Review,
 };
+use crate::runs;
 
 /// The interviewee of the command line.
 pub(super) struct Person<'a> {
@@ -71,7 +72,7 @@ impl<'a> Person<'a> {
         let why = format!("`{word}` is not a command here");
         if !is_there() {
             let message = format!("{why}; an answer that begins with a slash needs a space before it");
-            return Err(crate::runs::Error::Usage(message).into());
+            return Err(runs::Error::Usage(message).into());
         }
         self.prompt.show(&format!("{why}; to send it as an answer, put a space before it\n{KEYS}"));
         Ok(())

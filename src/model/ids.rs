@@ -308,9 +308,6 @@ name_type!(
 
 impl StateName {
     /// The phase of work of which none is known.
-    ///
-    /// # Panics
-    /// Never.
     #[must_use]
     pub fn unknown() -> Self {
         Self::new("unknown").expect("BUG: the name is not valid")
