@@ -83,8 +83,8 @@ impl<'a> Mending<'a> {
                     self.mend_run(&run);
                 }
                 None if !self.named => self.mend_project(actions),
-                // The request names a run, so nothing else is touched.
-                None => {}
+                // What the store lacks of the run that is named.
+                None => self.take_steps(&actions),
             }
         }
         Ok(())

@@ -6,9 +6,9 @@ use crate::catalog::CONFIG_FILE;
 use crate::doctor::finding::{Findings, RepairStep};
 use crate::model::{Explain as _, Help, RunId, Suggestion};
 use crate::runs::open::shared::request_to_read;
-use crate::runs::{OpenedProject, work_of};
+use crate::runs::{Error, OpenedProject, work_of};
 use crate::store::local::layout::SHARED;
-use crate::store::{Address, Project, StoreFlaw, WorkKey};
+use crate::store::{Address, Project, StoreError, StoreFlaw, WorkKey};
 
 /// Asks the store, as long as a reader may wait, unless the caller must not wait for a network.
 pub(super) fn check(project: &OpenedProject, found: &mut Findings) {
@@ -19,47 +19,45 @@ pub(super) fn check(project: &OpenedProject, found: &mut Findings) {
         found.add("store_not_accepted", &project.path().join(CONFIG_FILE), message + help);
         return;
     }
-    check_hidden(project, &store, found);
+    check_hidden(project, None, found);
+    ask(project, None, &store, found);
+}
+
+/// The same for one run, if it is shared.
+pub(super) fn check_run(project: &OpenedProject, run: &RunId, found: &mut Findings) {
+    if let Some(store) = project.runs().shared_at()
+        && project.runs().copies_with(run).is_some()
+    {
+        check_hidden(project, Some(run), found);
+        ask(project, Some(run), &store, found);
+    }
+}
+
+/// Asks what is wrong with everything, or with one run.
+fn ask(project: &OpenedProject, of: Option<&RunId>, store: &Address, found: &mut Findings) {
     if project.cx.options.is_offline {
         return;
     }
     let copies = project.path().join(SHARED);
-    let request = match request_to_read(project) {
-        Ok(request) => request,
-        Err(error) => {
-            found.add("store_not_reached", &copies, error.one_line());
-            return;
-        }
-    };
-    match project.runs().flaws(None, &|run| work(project, run), &request) {
+    let flaws = request_to_read(project)
+        .and_then(|request| Ok(project.runs().flaws(of, &|run| work(project, run), &request)?));
+    match flaws {
         Ok(flaws) => flaws.into_iter().for_each(|flaw| add(flaw, &store.to_string(), &copies, found)),
-        Err(error) => {
+        Err(error @ Error::Store(StoreError::Unreached { .. })) => {
             found.add("store_not_reached", &copies, error.one_line());
         }
+        Err(error) => found.add_unread(&copies, error.one_line()),
     }
 }
 
 /// Finds runs of this checkout that are not shown, since the store has other ones of the same ids.
-fn check_hidden(project: &OpenedProject, store: &Address, found: &mut Findings) {
-    for id in project.local_runs().ids().unwrap_or_default() {
-        if project.runs().copies_with(&id).is_none() {
+fn check_hidden(project: &OpenedProject, of: Option<&RunId>, found: &mut Findings) {
+    for hidden in project.runs().hidden().unwrap_or_default() {
+        if of.is_some_and(|run| *run != hidden.run) {
             continue;
         }
-        let (Ok(here), Ok(copy)) = (project.run(&id), project.with_files_of(&id)) else { continue };
-        let (Ok(Some(log)), Ok(shared)) = (here.log_bytes(), copy.run(&id).and_then(|run| run.log_bytes())) else {
-            continue;
-        };
-        let shared = shared.unwrap_or_default();
-        // One that a branch brought may be the shared run itself, as it was earlier. And one that is being moved may not have
-        // its copy yet.
-        if shared.is_empty() || shared.starts_with(&log) {
-            continue;
-        }
-        let show = Suggestion::flow("show").value(&id);
-        let message =
-            Help::from(format!("{store} has another run of this id, and that one is shown; move this directory to "))
-                + format!("OTHER/runs/{id}, and `FLOW_DIR=OTHER {show}` shows it");
-        found.add("run_hidden", here.path(), message);
+        let message = Help::from(format!("{hidden}; ")) + hidden.help();
+        found.add("run_hidden", &Project::path_of_run(project.path(), &hidden.run), message);
     }
 }
 

@@ -105,6 +105,9 @@ pub(super) fn survey(project: &OpenedProject, request: &DoctorRequest) -> Result
             return Err(copy_is_read_again(&*named).into());
         }
         survey.parts.push(findings);
+        let mut found = Findings::default();
+        shared::check_run(project, named.id(), &mut found);
+        survey.parts.push(found);
         return Ok(survey);
     }
     let mut found = Findings::default();

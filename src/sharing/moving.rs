@@ -56,11 +56,14 @@ pub fn push(cx: &Context, request: &MoveRequest) -> Result<PushReport> {
     let store = store_in_use(&project)?;
     let shared = store.open(&project)?;
     let run = open_run(&project, &request.run, Purpose::Write)?;
-    if !shared.is_shared(run.id()) {
+    let write = cx.write_request(cx.now(), project.lock_wait()?);
+    // A shared run of this id that is shorter does not count.
+    let run = if shared.goes_on(run.id(), &write)? { project.local_runs().open(run.id())? } else { run };
+    if run.as_of().is_none() {
         // What a person typed into run.yaml is in no log yet.
         adopt_edits(&project, &*run)?;
     }
-    let (work, write) = (work_of(&project, &*run)?, cx.write_request(cx.now(), project.lock_wait()?));
+    let work = work_of(&project, &*run)?;
     let seq = shared.take_in(run.id(), work, &write)?;
     let mut warnings = Vec::new();
     // Its files are beside the copy now.

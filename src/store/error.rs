@@ -120,6 +120,9 @@ pub enum StoreError {
         /// Why it does.
         why: Box<StoreError>,
     },
+    /// A run of this checkout is not shown, since machines share another one of its id.
+    #[error("{0}")]
+    Hidden(HiddenRun),
     /// Another live process holds the lock.
     #[error("{at} is held by another process ({}); waited {:.1} s", described(.holder.as_deref()), waited.as_secs_f64())]
     Held {
@@ -194,6 +197,42 @@ impl fmt::Display for UnacceptedStore {
     }
 }
 
+/// A run of this checkout that is not shown, since machines share another one of its id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HiddenRun {
+    /// Its id.
+    pub run: RunId,
+    /// The store of the other one.
+    pub at: Address,
+    /// Its directory.
+    pub here: Address,
+    /// Whether its log goes on after the end of the other one.
+    pub goes_on: bool,
+}
+
+impl HiddenRun {
+    /// What to do now.
+    #[must_use]
+    pub fn help(&self) -> Help {
+        let id = &self.run;
+        if self.goes_on {
+            return Suggestion::flow("remote push").value(id) + " puts there what it lacks";
+        }
+        let show = Suggestion::flow("show").value(id);
+        Help::from("move this directory to ") + format!("OTHER/runs/{id}, and `FLOW_DIR=OTHER {show}` shows it")
+    }
+}
+
+impl fmt::Display for HiddenRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { run, at, here, goes_on } = self;
+        if *goes_on {
+            return write!(f, "{at} has run {run} without its last events, which are in {here}");
+        }
+        write!(f, "{at} has another run {run}, which is shown instead of the one in {here}")
+    }
+}
+
 impl StoreError {
     /// Whether the error means that the file or run does not exist.
     #[must_use]
@@ -254,6 +293,9 @@ impl Explain for StoreError {
             Self::NotMoved { .. } => new(Kind::Refused, "run_not_moved").help(
                 "try again: from now on it is written here, as it was before the move; nothing was written",
             ),
+            Self::Hidden(hidden) => {
+                new(Kind::Refused, "run_hidden").help(hidden.help() + "; nothing was written")
+            }
             Self::Replaced { .. } => new(Kind::Held, "log_replaced").help("try again; nothing was written"),
             Self::Held { .. } => new(Kind::Held, "lock_timeout")
                 .help("try again, or wait longer with --lock-timeout SECONDS; nothing was written"),

@@ -21,7 +21,7 @@ pub use crate::codec::{LogEnd, LogLine, LogScan, Skipped};
 pub use address::{Address, Document};
 pub use batch::{ActivityFile, Batch, Committed, Merge, NewRun};
 pub use chores::LocalChores;
-pub use error::{StoreError, UnacceptedStore};
+pub use error::{HiddenRun, StoreError, UnacceptedStore};
 pub use flaw::StoreFlaw;
 pub(crate) use local::Initialised;
 pub(crate) use local::TreeCache;

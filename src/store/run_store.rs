@@ -16,7 +16,7 @@ use crate::model::{Event, KeptEvidence, Number, RunId, RunSummary, Seq, Timestam
 use crate::store::address::{Address, Document};
 use crate::store::batch::{ActivityFile, Batch, Committed, Merge, NewRun};
 use crate::store::chores::LocalChores;
-use crate::store::error::{StoreError, UnacceptedStore};
+use crate::store::error::{HiddenRun, StoreError, UnacceptedStore};
 use crate::store::flaw::StoreFlaw;
 use crate::store::pruned::PrunedRun;
 use crate::store::request::{LOCK_WAIT, WriteRequest};
@@ -146,6 +146,14 @@ pub trait RunStore: fmt::Debug + Send + Sync {
     fn as_of(&self, id: &RunId) -> Option<AsOf> {
         let _ = id;
         None
+    }
+
+    /// The runs of this checkout that are not shown, since machines share other ones of their ids.
+    ///
+    /// # Errors
+    /// As [`Self::ids`].
+    fn hidden(&self) -> Result<Vec<HiddenRun>, StoreError> {
+        Ok(Vec::new())
     }
 
     /// The address of the store that several machines share; `None` for one of this machine alone.
@@ -357,6 +365,11 @@ pub trait StoredRun: fmt::Debug + Send + Sync {
 
     /// Up to when a copy is known to be current; `None` for a run that is not a copy.
     fn as_of(&self) -> Option<AsOf> {
+        None
+    }
+
+    /// The run of this checkout alone that is not shown because this one has its id. A run that hides one is not written.
+    fn hides(&self) -> Option<HiddenRun> {
         None
     }
 

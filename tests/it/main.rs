@@ -79,6 +79,7 @@ mod questions;
 mod recaps;
 mod recovery;
 mod remote;
+mod remote_hidden;
 mod remote_trouble;
 mod replay;
 mod saying;

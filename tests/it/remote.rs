@@ -715,8 +715,12 @@ fn a_run_of_this_checkout_that_a_shared_one_hides_is_found() {
     laptop.flow(["start", "build", "--id", "r1"]).ok();
     server.flow(["start", "debug", "--id", "r1"]).ok();
     accept(server);
-    let hidden = "git:origin has another run of this id, and that one is shown; move this directory to OTHER/runs/r1, and \
-                  `FLOW_DIR=OTHER flow show r1` shows it";
+    let here = server.run_dir("r1");
+    let hidden = format!(
+        "git:origin has another run r1, which is shown instead of the one in {}; move this directory to OTHER/runs/r1, and \
+         `FLOW_DIR=OTHER flow show r1` shows it",
+        here.display()
+    );
     assert_eq!(found(server), [json!(["run_hidden", hidden])]);
     std::fs::create_dir_all(server.path("other/runs")).unwrap();
     fs::rename(server.run_dir("r1"), server.path("other/runs/r1")).unwrap();

@@ -194,7 +194,8 @@ pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
         let worktrees = other_worktrees(cx, named);
         return Ok(ListReport { runs: Vec::new(), unreadable: Vec::new(), worktrees, usage: None, notes: Vec::new() });
     };
-    let notes = ask_store(&project, RefreshScope::All);
+    let mut notes = ask_store(&project, RefreshScope::All);
+    notes.extend(project.runs().hidden()?.iter().map(|hidden| format!("{hidden}; {}", hidden.help())));
     let (mut found, mut unreadable) = if filter.attention {
         let AttentionReport { runs, unreadable, .. } = attention(&cx.offline(), &AttentionRequest::default())?;
         (

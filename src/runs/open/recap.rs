@@ -8,7 +8,7 @@ use crate::model::{Event, EventKind};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
 use crate::runs::open::pinned::catalog_machine;
-use crate::runs::open::view::{View, for_reading, unlogged_status};
+use crate::runs::open::view::{View, for_reading, hidden_by, unlogged_status};
 use crate::store::{Project, StoredRun};
 
 /// As [`for_reading`], for questions about the run's present. The view has the end of the log only, and the history what a
@@ -132,7 +132,8 @@ pub(in crate::runs) fn from_recap(project: &OpenedProject, run: &dyn StoredRun) 
     let unlogged = found.repairs.iter().find_map(unlogged_status);
     let Some(current) = found.run.filter(|_| found.faults.is_empty()) else { return Ok(None) };
     let has_unlogged_status = unlogged.is_some();
-    let mut notes = Vec::from_iter(unlogged);
+    let mut notes = Vec::from_iter(hidden_by(run));
+    notes.extend(unlogged);
     let text = current.text();
     let mut follows_from_files = true;
     let machine = match recap.pinned() {

@@ -18,6 +18,7 @@
 mod carrier;
 mod copy;
 mod flaws;
+mod hidden;
 mod moving;
 mod probe;
 mod run;

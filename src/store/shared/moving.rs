@@ -25,7 +25,8 @@ impl Shared {
     /// command that writes the run. Returns the last position.
     ///
     /// # Errors
-    /// [`StoreError::NoRun`], [`StoreError::DamagedLog`] for a log that has to be repaired first, [`StoreError::Taken`] when
+    /// [`StoreError::NoRun`], [`StoreError::Hidden`] when the run of this checkout is another one than the copy,
+    /// [`StoreError::DamagedLog`] for a log that has to be repaired first, [`StoreError::Taken`] when
     /// the store has another run of this id, [`StoreError::WorkTaken`]; nothing has changed then. Others as of a commit.
     pub fn take_in(&self, id: &RunId, work: Vec<WorkKey>, request: &WriteRequest) -> Result<Seq, StoreError> {
         self.copies.take_in(id, work, request)
@@ -39,7 +40,7 @@ struct Source<'a> {
     lines: String,
     /// Whether its files are those of this checkout, so that the copy can be made again, and taken back.
     is_local: bool,
-    /// Whether an earlier process may have sent it.
+    /// Whether the store may have it, or its beginning.
     is_in_doubt: bool,
 }
 
@@ -62,6 +63,7 @@ impl Copies {
 
     /// As [`Shared::take_in`].
     fn take_in(&self, id: &RunId, work: Vec<WorkKey>, request: &WriteRequest) -> Result<Seq, StoreError> {
+        let goes_on = self.goes_on(id, request)?;
         let local = found(self.here.run(id))?;
         // Held until the end: other writers here wait, and find the log gone.
         let locked = match local.as_ref().map(|local| local.lock(request)) {
@@ -71,7 +73,7 @@ impl Copies {
         };
         let local = local.as_ref().filter(|_| locked.is_some());
         let copy = self.existing(id)?;
-        let source = self.source(id, local, copy.as_ref())?;
+        let source = self.source(id, local, copy.as_ref(), goes_on)?;
         if source.is_local {
             // From here on the run counts as shared here, so that nothing is recorded that the store would lack.
             self.project.note_pushing(id, &work)?;
@@ -103,14 +105,16 @@ impl Copies {
         Ok(LogScan::parse(lines.as_bytes()).last_seq())
     }
 
-    /// Where the lines come from: a copy, unless a push that stopped has made it of the run that is here.
+    /// Where the lines come from: a copy, unless a push that stopped has made it of the run that is here, or that one `goes_on`
+    /// after it.
     fn source<'a>(
         &self,
         id: &RunId,
         local: Option<&'a RunDir>,
         copy: Option<&'a RunDir>,
+        goes_on: bool,
     ) -> Result<Source<'a>, StoreError> {
-        let is_in_doubt = copy.is_some() && self.project.pushing(id).is_some();
+        let is_in_doubt = copy.is_some() && (goes_on || self.project.pushing(id).is_some());
         let is_local = match (local, copy) {
             (Some(local), Some(copy)) => is_in_doubt && is_beginning_of(copy, local)?,
             (local, _) => local.is_some(),

@@ -8,7 +8,7 @@ use crate::codec::{LogEnd, LogScan, RunText};
 use crate::disk::FilePart;
 use crate::model::{Event, KeptEvidence, Number, RunId, Seq, limits};
 use crate::store::address::{Address, Document};
-use crate::store::error::StoreError;
+use crate::store::error::{HiddenRun, StoreError};
 use crate::store::local::RunDir;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::{AsOf, BroughtEvidence, Position, Presence, RunWriter, StoredRun};
@@ -135,9 +135,16 @@ impl StoredRun for SharedRun {
         Some(self.as_of)
     }
 
+    fn hides(&self) -> Option<HiddenRun> {
+        self.copies.hidden_by(&self.copy)
+    }
+
     fn begin(&self, request: &WriteRequest) -> Result<Box<dyn RunWriter + '_>, StoreError> {
         let deadline = Instant::now() + request.wait;
         self.copies.finish_push(self.id(), request)?;
+        if let Some(hidden) = self.copies.hidden_now(&self.copy, request)? {
+            return Err(StoreError::Hidden(hidden));
+        }
         let shown = self.text()?.as_deref().and_then(RunText::shown_in);
         let mut locked = self.copy.lock(request)?;
         if shown.is_none() {

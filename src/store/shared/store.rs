@@ -11,7 +11,7 @@ use crate::codec::seal;
 use crate::model::{RunId, RunSummary, Seq, Timestamp};
 use crate::store::address::Address;
 use crate::store::batch::NewRun;
-use crate::store::error::StoreError;
+use crate::store::error::{HiddenRun, StoreError};
 use crate::store::flaw::StoreFlaw;
 use crate::store::local::Project;
 use crate::store::pruned::PrunedRun;
@@ -181,6 +181,8 @@ impl Shared {
             Err(StoreError::Held { .. }) => {}
             // One damaged run must not hide the others.
             Err(error @ (StoreError::NotALog { .. } | StoreError::Lost { .. })) => told.push(error.to_string()),
+            // Nor must what another program put in the place of its copy.
+            Err(error) if error.is_forbidden() => told.push(error.to_string()),
             Err(error) => return Err(error),
         }
         Ok(false)
@@ -301,6 +303,10 @@ impl RunStore for Shared {
 
     fn as_of(&self, id: &RunId) -> Option<AsOf> {
         if self.is_shared(id) { Some(Self::as_of(self)) } else { None }
+    }
+
+    fn hidden(&self) -> Result<Vec<HiddenRun>, StoreError> {
+        self.all_hidden()
     }
 
     fn shared_at(&self) -> Option<Address> {
