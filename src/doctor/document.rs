@@ -77,7 +77,8 @@ fn missing(facts: &RunFacts, run: &Reconciled, found: &mut Findings) {
         return;
     }
     if facts.is_copy && run.faults.contains(&Fault::Empty) {
-        let help = Suggestion::flow("remote fetch").value(&facts.id) + " brings them";
+        let help = Suggestion::flow("remote fetch").value(&facts.id)
+            + " brings them if the run is shared; otherwise remove the directory";
         let message = Help::from("the copy has no events, as a process leaves it that was killed; ") + help;
         found.add("run_yaml_missing", &path, message);
         return;

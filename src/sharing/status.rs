@@ -73,9 +73,14 @@ pub fn store_status(cx: &Context) -> Result<StoreStatusReport> {
     (report.reached, report.at) = (as_of.reached, as_of.at);
     for run_id in shared.ids_of_copies()? {
         let run = shared.open(&run_id)?;
+        let seq = run.last()?;
+        if seq == Seq(0) {
+            // An empty directory.
+            continue;
+        }
         let text = run.text()?.and_then(|text| crate::codec::RunText::parse(text).ok());
         let status = text.map(|text| text.document().state.status);
-        report.runs.push(SharedRow { seq: run.last()?, run_id, status });
+        report.runs.push(SharedRow { seq, run_id, status });
     }
     Ok(report)
 }

@@ -316,3 +316,78 @@ fn evidence_that_is_too_large_for_the_store_stays_here_when_its_run_is_moved() {
     assert_eq!(fetched["evidence"], json!(["small.log"]));
     assert_eq!(fetched["warnings"], json!(["git:origin does not have evidence/large.bin"]));
 }
+
+#[test]
+fn a_run_that_is_open_by_its_copy_and_not_in_the_store_is_asked_about() {
+    let team = Team::sharing();
+    let Team { laptop, server, hub } = &team;
+    laptop.flow(["start", "debug", "--id", "r1"]).ok();
+    server.flow(["cancel", "r1", "--reason", "x"]).ok();
+    // The laptop began it, and has listed nothing since.
+    let resumed = laptop.flow(["resume", "r1", "--json"]).ok().json();
+    assert_eq!((&resumed["status"], &resumed["as_of"]["reached"]), (&json!("cancelled"), &json!(true)), "{resumed}");
+    laptop.flow(["reopen", "r1", "--reason", "y"]).ok();
+    server.flow(["cancel", "r1", "--reason", "z"]).ok();
+    assert_eq!(laptop.flow(["next", "r1", "--json"]).ok().json()["notes"], json!(["the run is cancelled"]));
+    // As a forced push does.
+    laptop.flow(["start", "debug", "--id", "r2"]).ok();
+    run(laptop.command_in_hub(hub, &["update-ref", "-d", "refs/flow/open/r2"]), "").ok();
+    let lost = "git:origin has lost run r2, or the end of it, of which a copy is here";
+    for args in [["list", "--json"], ["resume", "--json"], ["attention", "--json"]] {
+        let notes = laptop.flow(args).json()["notes"].to_string();
+        assert!(notes.contains(lost), "{args:?}: {notes}");
+    }
+    laptop.flow(["verify", "r2"]).exits(65);
+    let found = laptop.flow(["doctor", "r2", "--json"]).exits(65).json();
+    assert_eq!(found["findings"][0]["code"], "store_lost_run", "{found}");
+    laptop.flow(["doctor", "r2", "--repair"]).ok();
+    assert_eq!(codes(laptop), [] as [&str; 0]);
+    laptop.flow(["doctor", "r2"]).ok();
+    assert_eq!(laptop.flow(["list", "--json"]).ok().json()["notes"], json!(null));
+}
+
+#[test]
+fn of_two_machines_that_begin_one_run_with_a_report_both_record_in_it() {
+    let Team { laptop, server, hub } = &Team::sharing();
+    let report = json!({ "status": "running" }).to_string();
+    let emit = ["emit", "--workflow", "build", "--type", "status_change", "--step", "requirements", "--data", &report];
+    let named: Vec<_> = emit.iter().chain(&["--run-id", "r1"]).collect();
+    laptop.flow(&named).ok();
+    // It comes into the store when the server has seen that it is not there.
+    let git = |args: &[&str]| run(laptop.command_in_hub(hub, args), "").ok();
+    git(&["update-ref", "refs/kept/r1", "refs/flow/open/r1"]);
+    git(&["update-ref", "-d", "refs/flow/open/r1"]);
+    let mut command = server.flow_command();
+    command.args(&named).args(["--id", "mine", "--json"]);
+    let there = hub.path().join("hub.git").display().to_string();
+    let meanwhile =
+        format!("case \"$*\" in *push*) \"$git\" --git-dir {there} update-ref refs/flow/open/r1 refs/kept/r1;; esac");
+    let once =
+        format!("if ! [ -e {there}/once ]; then {meanwhile}; fi; case \"$*\" in *push*) touch {there}/once;; esac");
+    let report = run(with_git(server, command, &once), "").ok().json();
+    assert_eq!((&report["data"]["runId"], &report["data"]["created"]), (&json!("r1"), &json!(false)), "{report}");
+    assert_eq!(ids(server), ["r1"]);
+}
+
+#[test]
+fn what_lies_beside_the_copies_is_no_run_that_the_store_has_lost() {
+    let Team { laptop, server, .. } = &Team::sharing();
+    let runs = laptop.path(".flow/shared/runs");
+    laptop.flow(["start", "debug", "--id", "r1"]).ok();
+    fs::write(runs.join("notes"), "").unwrap();
+    fs::create_dir(runs.join("empty")).unwrap();
+    let found = laptop.flow(["doctor", "--json"]).json();
+    assert!(!found.to_string().contains("store_"), "{found}");
+    assert_eq!(laptop.flow(["remote", "status", "--json"]).ok().json()["runs"].as_array().unwrap().len(), 1);
+    // A file in the place of a copy hides no other run.
+    server.flow(["start", "debug", "--id", "notes"]).ok();
+    server.flow(["start", "debug", "--id", "r2"]).ok();
+    let listed = laptop.flow(["list", "--json"]).ok().json();
+    let notes = listed["notes"].to_string();
+    assert!(notes.contains("shared/runs/notes") && !notes.contains("not reached"), "{notes}");
+    assert!(ids(laptop).contains(&"r2".to_owned()), "{listed}");
+    let codes = codes(laptop);
+    assert!(!codes.contains(&"store_not_reached".to_owned()) && codes.contains(&"unreadable".to_owned()), "{codes:?}");
+    fs::remove_file(runs.join("notes")).unwrap();
+    record(laptop, "notes", "one").ok();
+}

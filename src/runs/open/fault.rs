@@ -43,9 +43,12 @@ pub(crate) fn refusal(project: &OpenedProject, run: &dyn StoredRun, fault: Fault
         Fault::Empty | Fault::Unread => {
             let at = run.address(Document::Run);
             let message = format!("{at} has neither a run.yaml nor a log that could rebuild it");
-            Problem::new(Kind::Damaged, "run_empty", message)
-                .help("bring run.yaml or events.jsonl back with git, or remove the directory")
-                .into()
+            // git never has copies.
+            let help = match project.runs().copies_with(run.id()) {
+                Some(_) => "remove the directory; what is shared of the run comes again",
+                None => "bring run.yaml or events.jsonl back with git, or remove the directory",
+            };
+            Problem::new(Kind::Damaged, "run_empty", message).help(help).into()
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::codec::LINE_START;
 use crate::disk::{
-    Dir, Disk, DiskError, Errno, Hazard, Links, NEW_FILE, Operation, Rename, Trust, flush, replace_unflushed,
+    Dir, Disk, DiskError, Errno, FileType, Hazard, Links, NEW_FILE, Operation, Rename, Trust, flush, replace_unflushed,
 };
 use crate::model::{RunId, limits};
 use crate::store::error::StoreError;
@@ -427,6 +427,18 @@ impl Project {
             }
         }
         Ok(())
+    }
+
+    /// The ids of the runs, without the names of plain files.
+    pub(in crate::store) fn run_dirs(&self) -> Result<Vec<RunId>, StoreError> {
+        let Some(runs) = self.flow.find_dir(RUNS)? else { return Ok(Vec::new()) };
+        let mut ids = Vec::new();
+        runs.entries(|name, kind| {
+            if kind == FileType::Directory {
+                ids.extend(RunId::new(name).ok());
+            }
+        })?;
+        Ok(ids)
     }
 
     /// The ids of all runs, in no particular order.

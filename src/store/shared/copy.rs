@@ -97,6 +97,12 @@ impl Copies {
         copy.last()
     }
 
+    /// Whether the copy of a run shows that it is open.
+    pub(super) fn is_open(&self, id: &RunId) -> Result<bool, StoreError> {
+        let Some(copy) = self.existing(id)? else { return Ok(false) };
+        Ok(copy.text()?.is_some_and(|text| !shows_end(&text)))
+    }
+
     /// Appends what the shared log has more than the copy.
     fn extend(
         &self,

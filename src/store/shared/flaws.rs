@@ -2,12 +2,11 @@
 
 use std::time::Instant;
 
-use crate::model::RunId;
+use crate::model::{RunId, Seq};
 use crate::store::error::StoreError;
 use crate::store::flaw::StoreFlaw;
 use crate::store::request::WriteRequest;
-use crate::store::run_store::{RefreshScope, StoredRun as _};
-use crate::store::shared::copy::shows_end;
+use crate::store::run_store::RefreshScope;
 use crate::store::shared::settle::left_until;
 use crate::store::shared::store::Shared;
 use crate::store::work::WorkKey;
@@ -28,7 +27,7 @@ impl Shared {
         for run in self.ids_of_copies()? {
             if self.copies.project.pushing(&run).is_some() {
                 flaws.push(StoreFlaw::Unfinished { run });
-            } else if tips.iter().all(|tip| tip.run != run) {
+            } else if tips.iter().all(|tip| tip.run != run) && self.copies.last_of(&run)? > Seq(0) {
                 flaws.push(StoreFlaw::Lost { run });
             }
         }
@@ -51,7 +50,7 @@ impl Shared {
     ) -> Result<Vec<StoreFlaw>, StoreError> {
         let mut flaws = self.flaws_of(run, deadline)?;
         // A run that is not there is marked when it is put there again.
-        if flaws.iter().any(|flaw| !matches!(flaw, StoreFlaw::Behind { .. })) || !self.is_open(run)? {
+        if flaws.iter().any(|flaw| !matches!(flaw, StoreFlaw::Behind { .. })) || !self.copies.is_open(run)? {
             return Ok(flaws);
         }
         let (carrier, keys) = (&*self.copies.carrier, work_of(run));
@@ -81,15 +80,11 @@ impl Shared {
             carrier.lines_behind(run, here, left_until(deadline)).map_err(|error| self.copies.not_reached(error))?;
         let run = run.clone();
         Ok(match there {
+            // A directory without a log was never a copy.
+            None if here == Seq(0) => Vec::new(),
             None => vec![StoreFlaw::Lost { run }],
             Some(more) if more.is_empty() => Vec::new(),
             Some(more) => vec![StoreFlaw::Behind { run, events: more.lines().count() }],
         })
-    }
-
-    /// Whether the copy of a run shows that it is open.
-    fn is_open(&self, run: &RunId) -> Result<bool, StoreError> {
-        let Some(copy) = self.copies.existing(run)? else { return Ok(false) };
-        Ok(copy.text()?.is_some_and(|text| !shows_end(&text)))
     }
 }

@@ -84,7 +84,7 @@ impl Shared {
     /// # Errors
     /// When they cannot be listed.
     pub fn ids_of_copies(&self) -> Result<BTreeSet<RunId>, StoreError> {
-        Ok(self.copies.project.run_ids()?.into_iter().collect())
+        Ok(self.copies.project.run_dirs()?.into_iter().collect())
     }
 
     /// Whether a copy of a shared run with this id is here.
@@ -122,7 +122,7 @@ impl Shared {
         if self.is_here(id) { &self.copies.here } else { &self.copies.project }
     }
 
-    /// Brings the copy of each run up to date whose mark has changed, or that is no longer listed as open.
+    /// Brings the copy of each run up to date whose mark has changed, or that is open here and not listed.
     fn catch_up_changed(
         &self,
         scope: RefreshScope,
@@ -131,14 +131,16 @@ impl Shared {
     ) -> Result<Vec<String>, StoreError> {
         let (mut before, copies) = (self.seen(), self.ids_of_copies()?);
         let (mut seen, mut told) = (Seen { at: Some(request.writer.since), reached: true, ..Seen::default() }, vec![]);
+        let mut unlisted = self.open_copies()?;
         let mut wanted = Vec::new();
         for tip in tips {
+            unlisted.remove(&tip.run);
             let is_known = before.marks(tip.is_over).remove(&tip.run).is_some_and(|known| known == tip.mark);
             if is_known && copies.contains(&tip.run) {
                 seen.marks(tip.is_over).insert(tip.run, tip.mark);
                 continue;
             }
-            let first = self.copies.last_of(&tip.run)?.max(Seq(1));
+            let first = self.copies.last_of(&tip.run).unwrap_or_default().max(Seq(1));
             wanted.push((tip, first));
         }
         self.copies.carrier.expect(&wanted, request.wait);
@@ -147,14 +149,9 @@ impl Shared {
                 seen.marks(is_over).insert(run, mark);
             }
         }
-        for (run, mark) in before.open {
-            // Those that are left were open, and no longer are.
-            if seen.over.contains_key(&run) {
-                continue;
-            }
-            if !self.is_caught_up(&run, None, request, &mut told)? && copies.contains(&run) {
-                seen.open.insert(run, mark);
-            }
+        // They have ended, or are lost.
+        for run in unlisted {
+            self.is_caught_up(&run, None, request, &mut told)?;
         }
         if scope == RefreshScope::Open {
             before.over.retain(|run, _| !seen.open.contains_key(run));
@@ -162,6 +159,20 @@ impl Shared {
         }
         self.remember_seen(seen);
         Ok(told)
+    }
+
+    /// The runs that are open by their copies, but those that are being moved into the store.
+    fn open_copies(&self) -> Result<BTreeSet<RunId>, StoreError> {
+        let MaybeOpen { known, ids, .. } = self.copies.project.maybe_open(None)?;
+        let mut open: BTreeSet<_> = known.into_iter().map(|run| run.head.run_id).collect();
+        for id in ids {
+            // What cannot be read is told by those who read it.
+            if self.copies.is_open(&id).unwrap_or(false) {
+                open.insert(id);
+            }
+        }
+        open.retain(|id| self.copies.project.pushing(id).is_none());
+        Ok(open)
     }
 
     /// Brings the copy of a run up to date. Returns whether it is.

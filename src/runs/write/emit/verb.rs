@@ -16,7 +16,7 @@ use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::here::named_here;
 use crate::runs::open::name::{Purpose, open_run, open_run_exactly, refuse_pruned};
-use crate::runs::open::shared::{brings_news, refuse_id_of_shared};
+use crate::runs::open::shared::{ask_store, brings_news, refuse_id_of_shared};
 use crate::runs::write::begun::note_workers;
 use crate::runs::write::emit::agents::{check_steps, with_agent};
 use crate::runs::write::emit::answer::{EmitOutcome, EmitReport, nothing_new, report_of};
@@ -89,6 +89,7 @@ pub(crate) fn emit_by(cx: &Context, request: &EmitRequest, reporter: &Reporter<'
         // Another process created the run first.
         Err(Error::Store(StoreError::Taken { .. })) => {
             let project = cx.project()?;
+            ask_store(&project, RefreshScope::All);
             let run = open_run_exactly(&project, asked.run.as_str())?;
             emit_into(&project, &*run, &asked)
         }
