@@ -152,7 +152,8 @@ impl GitCarrier {
                 PutAnswer::Done
             }
             Pushed::Stale => PutAnswer::Taken,
-            Pushed::Refused(why) => PutAnswer::NotReached(why),
+            Pushed::Refused(why) => PutAnswer::Refused(why),
+            Pushed::NotSent(why) => PutAnswer::NotReached(why),
             Pushed::Unknown(why) => PutAnswer::Unknown(why),
         })
     }
@@ -346,7 +347,7 @@ impl Carrier for GitCarrier {
                 // Another run was faster, or this one.
                 Pushed::Stale => return Ok(()),
                 Pushed::Done => {}
-                Pushed::Refused(why) | Pushed::Unknown(why) => return Err(NotReached(why)),
+                Pushed::Refused(why) | Pushed::NotSent(why) | Pushed::Unknown(why) => return Err(NotReached(why)),
             }
             self.fetch(deadline)?;
             let last = self.last_commit(run).map_err(NotReached)?;
@@ -397,7 +398,7 @@ impl Carrier for GitCarrier {
         match self.repository.push(&below(&self.place, &gone), left) {
             Pushed::Done => self.repository.set_refs(&below(PLACE, &gone)).map_err(NotReached),
             Pushed::Stale => Err(NotReached("another process changes the run".to_owned())),
-            Pushed::Refused(why) | Pushed::Unknown(why) => Err(NotReached(why)),
+            Pushed::Refused(why) | Pushed::NotSent(why) | Pushed::Unknown(why) => Err(NotReached(why)),
         }
     }
 }

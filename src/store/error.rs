@@ -162,6 +162,14 @@ pub enum StoreError {
         /// What was tried, and what became of it.
         why: String,
     },
+    /// A rule of the store that machines share refuses what was sent, and nothing was written there.
+    #[error("{at} refused what was sent: {why}")]
+    Refused {
+        /// The store.
+        at: Address,
+        /// Its words.
+        why: String,
+    },
     /// The record may or may not be on stable storage: a flush failed, and a second flush would prove nothing; or a store
     /// that machines share did not answer.
     #[error("the record in {at} could not be confirmed")]
@@ -311,6 +319,9 @@ impl Explain for StoreError {
                     + "; or begin a run of this checkout alone with --local",
             ),
             Self::Unreached { .. } => new(Kind::Io, "store_not_reached").help("try again; nothing was written"),
+            Self::Refused { .. } => new(Kind::Refused, "store_refused").help(
+                "it would refuse that again: look at its hooks and protected references, and whether you may write there; nothing was written",
+            ),
             Self::Unconfirmed { source, .. } => new(Kind::Io, "unconfirmed")
                 .help("try again; a record with the same --id is recorded once, whatever happened")
                 .caused_by(source),

@@ -195,9 +195,8 @@ fn a_repository_that_refuses_some_references_is_not_used() {
         run(laptop.command_in_hub(hub, &hide), "").ok();
         let error = laptop.flow(["remote", "use", "git:origin", "--json"]).exits(1).error();
         assert_eq!(error["code"], "store_broken");
-        let message = format!(
-            "git:origin cannot keep shared runs: {why}: the repository refused the push: [remote rejected] (deny updating a hidden ref)"
-        );
+        let message =
+            format!("git:origin cannot keep shared runs: {why}: [remote rejected] (deny updating a hidden ref)");
         assert_eq!(error["message"], message);
         assert_eq!(run(laptop.command_in_hub(hub, &["for-each-ref"]), "").ok().stdout, "");
     }
@@ -390,4 +389,31 @@ fn what_lies_beside_the_copies_is_no_run_that_the_store_has_lost() {
     assert!(!codes.contains(&"store_not_reached".to_owned()) && codes.contains(&"unreadable".to_owned()), "{codes:?}");
     fs::remove_file(runs.join("notes")).unwrap();
     record(laptop, "notes", "one").ok();
+}
+
+/// A rule refuses again what it has refused: to repeat the command cannot help.
+#[test]
+fn a_store_that_refuses_what_is_sent_is_told_with_its_words() {
+    let team = Team::sharing();
+    let Team { laptop, server, .. } = &team;
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    server.flow(["start", "build", "--id", "l1", "--local", "--another"]).ok();
+    let hook = team.hub().join("hooks/pre-receive");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, "#!/bin/sh\necho 'no runs on Fridays'\nexit 1\n").unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    let why = "git:origin refused what was sent: [remote rejected] (pre-receive hook declined); no runs on Fridays";
+    let record = ["record-activity", "--run-id", "r1", "--id", "one", "--status", "passed"];
+    for args in [&["start", "build", "--id", "r2"][..], &record, &["cancel", "r1"]] {
+        let refused = laptop.flow(args.iter().chain(&["--json"])).exits(1).error();
+        assert_eq!((&refused["code"], &refused["message"]), (&json!("store_refused"), &json!(why)), "{args:?}");
+        assert!(!refused["help"].as_str().unwrap().contains("try again"), "{refused}");
+    }
+    assert_eq!(server.flow(["remote", "push", "l1", "--json"]).exits(1).error()["code"], "store_refused");
+    assert!(server.run_dir("l1").exists());
+    assert_eq!(server.flow(["remote", "probe", "--json"]).exits(1).error()["code"], "store_broken");
+    fs::remove_file(hook).unwrap();
+    assert_eq!(ids(server), ["l1", "r1"]);
+    server.flow(["remote", "push", "l1"]).ok();
+    assert_eq!(log(laptop, "r1").lines().count(), 1);
 }

@@ -49,6 +49,10 @@ const OF_A_NEW_ONE: [&str; 10] = [
 ];
 /// Files of a repository that name another configuration, or an address.
 const LEADING_ELSEWHERE: [&str; 4] = ["commondir", "config.worktree", "remotes", "branches"];
+/// What a server says that takes nothing from this user, before anything is sent.
+const FORBIDDEN: [&str; 2] = ["returned error: 403", "marked as read only"];
+/// How many lines of a hook are quoted.
+const WORDS: usize = 3;
 /// From how many references with a file each on they are put into one file.
 const LOOSE_REFS: usize = 256;
 /// What git is told for all its commands.
@@ -104,8 +108,10 @@ pub enum Pushed {
     Done,
     /// One of them names another commit than was said, so none has changed.
     Stale,
-    /// None has changed. The text says why.
+    /// The other repository refuses it, and would refuse it again. The text has its words.
     Refused(String),
+    /// Nothing was sent. The text says why.
+    NotSent(String),
     /// They may have changed, or change later. The text says why that is not known.
     Unknown(String),
 }
@@ -388,15 +394,18 @@ impl BareRepository {
         if declined.is_none() && refused.iter().any(|line| is_stale(line)) {
             return Pushed::Stale;
         }
-        let why = self.complaint(&answer);
+        let (why, complaint) = (self.complaint(&answer), String::from_utf8_lossy(&answer.complaint));
         if let Some(line) = declined.or(refused.first()) {
-            let said = line.rsplit('\t').next().unwrap_or(line);
-            return Pushed::Refused(format!("the repository refused the push: {said}"));
+            let mut said = line.rsplit('\t').next().unwrap_or(line).to_owned();
+            for own in complaint.lines().filter_map(words_of_the_other).take(WORDS) {
+                said += &format!("; {own}");
+            }
+            return Pushed::Refused(self.without_password(said));
         }
-        if is_before_sending(&String::from_utf8_lossy(&answer.complaint)) {
+        if FORBIDDEN.iter().any(|words| complaint.contains(words)) {
             return Pushed::Refused(why);
         }
-        Pushed::Unknown(why)
+        if is_before_sending(&complaint) { Pushed::NotSent(why) } else { Pushed::Unknown(why) }
     }
 
     /// Changes references here, as a push has done elsewhere.
@@ -516,6 +525,12 @@ fn login_in(address: &str) -> Option<&str> {
     let (_, rest) = address.split_once("://")?;
     let host = rest.split('/').next()?;
     host.rsplit_once('@').map(|(login, _)| login)
+}
+
+/// What a hook of the other repository said in a line of git's complaint.
+fn words_of_the_other(line: &str) -> Option<&str> {
+    let said = line.strip_prefix("remote:")?.trim();
+    if said.is_empty() { None } else { Some(said) }
 }
 
 /// Whether a line of a push says that a reference names another commit than was said, or is being changed.

@@ -167,6 +167,8 @@ pub enum PutAnswer {
     },
     /// They may be there, or arrive later. The text says why that is not known.
     Unknown(String),
+    /// A rule of the carrier refuses the lines, and would refuse them again. The text has its words.
+    Refused(String),
     /// Nothing was written, and nothing will arrive later. The text says why.
     NotReached(String),
 }

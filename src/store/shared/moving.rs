@@ -197,7 +197,7 @@ impl Source<'_> {
     fn stays_after(&self, error: &StoreError) -> bool {
         match error {
             StoreError::WorkTaken { .. } | StoreError::Taken { .. } => true,
-            StoreError::Unreached { .. } => !self.is_in_doubt,
+            StoreError::Unreached { .. } | StoreError::Refused { .. } => !self.is_in_doubt,
             _ => false,
         }
     }

@@ -49,6 +49,9 @@ pub enum BrokenPromise {
     /// It does not note what a run is about.
     #[error("it does not note what a run is about: {0}")]
     NotMarked(String),
+    /// It does not take the beginning of a run.
+    #[error("it takes no run: {0}")]
+    NotBegun(String),
     /// It does not take the end of a run.
     #[error("it does not take the end of a run: {0}")]
     NotEnded(String),
@@ -135,8 +138,8 @@ fn refuse_unless_done(
     match settled {
         Ok(Settled::Ours) => Ok(()),
         Ok(Settled::Theirs(_)) => Err(BrokenPromise::OtherLines),
-        Err(StoreError::Unreached { why, .. }) if !why.contains("refused") => Err(BrokenPromise::NotReached(why)),
-        Err(StoreError::Unreached { why, .. }) => Err(broken(why)),
+        Err(StoreError::Unreached { why, .. }) => Err(BrokenPromise::NotReached(why)),
+        Err(StoreError::Refused { why, .. }) => Err(broken(why)),
         Err(error) => Err(broken(error.one_line())),
     }
 }
@@ -190,6 +193,7 @@ fn race(
         match answer {
             PutAnswer::Done | PutAnswer::Unknown(_) => return Ok(()),
             PutAnswer::NotReached(reason) => why = reason,
+            PutAnswer::Refused(reason) => return Err(BrokenPromise::NotBegun(reason)),
             PutAnswer::Taken | PutAnswer::WorkTaken { .. } => {}
         }
     }

@@ -21,7 +21,7 @@ pub(super) enum Settled {
 /// there has other lines, so it is another commit: the next decision finds it.
 ///
 /// # Errors
-/// [`StoreError::Unreached`] and [`StoreError::WorkTaken`]: nothing was written. [`StoreError::Unconfirmed`] when the
+/// [`StoreError::Unreached`], [`StoreError::Refused`] and [`StoreError::WorkTaken`]: nothing was written. [`StoreError::Unconfirmed`] when the
 /// time is up before it is known. [`StoreError::Lost`] when the run is gone.
 pub(super) fn settle(carrier: &dyn Carrier, put: &Put<'_>, deadline: Instant) -> Result<Settled, StoreError> {
     let mut tries = 0;
@@ -34,11 +34,14 @@ pub(super) fn settle(carrier: &dyn Carrier, put: &Put<'_>, deadline: Instant) ->
             PutAnswer::WorkTaken { run, about } if !is_in_doubt => {
                 return Err(StoreError::WorkTaken { run: run.clone(), about: about.clone() });
             }
+            PutAnswer::Refused(why) if !is_in_doubt => {
+                return Err(StoreError::Refused { at: carrier.address(), why: why.clone() });
+            }
             PutAnswer::NotReached(why) if !is_in_doubt => {
                 return Err(StoreError::Unreached { at: carrier.address(), why: why.clone() });
             }
             PutAnswer::Taken | PutAnswer::WorkTaken { .. } => "another commit may have its place".to_owned(),
-            PutAnswer::Unknown(why) | PutAnswer::NotReached(why) => {
+            PutAnswer::Unknown(why) | PutAnswer::NotReached(why) | PutAnswer::Refused(why) => {
                 is_in_doubt = true;
                 why.clone()
             }
