@@ -14,9 +14,8 @@ use crate::store::{Address, Project, StoreError, StoreFlaw, WorkKey};
 pub(super) fn check(project: &OpenedProject, found: &mut Findings) {
     let Some(store) = project.runs().shared_at() else { return };
     if let Some(unaccepted) = project.runs().not_accepted() {
-        let help = Suggestion::flow("remote use").value(&unaccepted.at) + " accepts it";
         let message = Help::from(format!("{unaccepted}, so shared runs are not seen; "));
-        found.add("store_not_accepted", &project.path().join(CONFIG_FILE), message + help);
+        found.add("store_not_accepted", &project.path().join(CONFIG_FILE), message + unaccepted.help());
         return;
     }
     check_hidden(project, None, found);

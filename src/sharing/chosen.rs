@@ -1,13 +1,13 @@
 //! Which store the runs of a project are in.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use crate::codec::digest;
 #[cfg(feature = "network")]
 use crate::host::CloudEnv;
 use crate::host::{BareRepository, without_login};
-use crate::model::{Kind, Problem};
+use crate::model::{Explain as _, Kind, Problem};
 use crate::remote::GitCarrier;
 #[cfg(feature = "network")]
 use crate::remote::{S3Carrier, S3Place};
@@ -27,12 +27,14 @@ impl ChoosesStore for SharedStores {
     fn store_of(&self, project: &OpenedProject) -> Result<Option<Arc<dyn RunStore>>> {
         // A configuration that cannot be read is named by the commands that need it.
         let Ok(Some(named)) = project.catalog().store() else { return Ok(None) };
-        let unaccepted =
-            match named.parse::<StoreName>().map(|name| NamedStore::find(&project.cx, project.root(), name)) {
-                Ok(Ok(store)) if store.is_accepted(project) => return Ok(Some(Arc::new(store.open(project)?))),
-                Ok(Ok(store)) => store.unaccepted(project),
-                _ => UnacceptedStore { at: Address::new(named), place: None, has_moved: false },
-            };
+        let name = named.parse().map_err(Error::from);
+        let unaccepted = match name.and_then(|name| NamedStore::find(&project.cx, project.root(), name)) {
+            Ok(store) if store.is_accepted(project) => return Ok(Some(Arc::new(store.open(project)?))),
+            Ok(store) => store.unaccepted(project),
+            Err(error) => {
+                UnacceptedStore { at: Address::new(named), place: Err(Box::new(error.problem())), has_moved: false }
+            }
+        };
         Ok(Some(Arc::new(Unaccepted::new((**project).clone(), unaccepted))))
     }
 }
@@ -102,7 +104,7 @@ impl NamedStore {
     fn unaccepted(&self, project: &OpenedProject) -> UnacceptedStore {
         let name = self.name.to_string();
         let has_moved = is_store_accepted_elsewhere(&project.cx, &place_of(project), &name);
-        UnacceptedStore { at: Address::new(name), place: Some(self.shown_address()), has_moved }
+        UnacceptedStore { at: Address::new(name), place: Ok(self.shown_address()), has_moved }
     }
 
     /// Notes that the user accepted it, in all worktrees of the repository. Whether that worked.
@@ -156,7 +158,20 @@ fn url_of(cx: &Context, root: &Path, name: &str) -> Result<String> {
     }
     // git takes a path as relative to the top of the checkout, and flow runs it elsewhere.
     let top = cx.git.top(root).unwrap_or_else(|| root.to_owned());
-    Ok(top.join(&url).to_string_lossy().into_owned())
+    Ok(without_dots(&top.join(&url)).to_string_lossy().into_owned())
+}
+
+/// The path without `..`: worktrees beside each other reach one repository by one address.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
 }
 
 #[cfg(feature = "network")]

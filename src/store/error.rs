@@ -182,25 +182,40 @@ pub enum StoreError {
 }
 
 /// A store that the project names and the user has not accepted on this machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct UnacceptedStore {
     /// What the project calls it: `git:origin`.
     pub at: Address,
-    /// Where it is, without what logs in; none if that cannot be found out.
-    pub place: Option<String>,
+    /// Where it is, without what logs in; or why that cannot be found out.
+    pub place: Result<String, Box<Problem>>,
     /// Whether the user accepted another place under this name.
     pub has_moved: bool,
+}
+
+impl UnacceptedStore {
+    /// What makes its runs seen.
+    #[must_use]
+    pub fn help(&self) -> Help {
+        match &self.place {
+            Ok(_) => Suggestion::flow("remote use").value(&self.at) + " accepts it",
+            Err(problem) => {
+                let known = problem.help.clone().unwrap_or_default();
+                let change = "correct that, or `store` in .flow/config.yaml";
+                if known.is_empty() { change.into() } else { known + "; " + change }
+            }
+        }
+    }
 }
 
 impl fmt::Display for UnacceptedStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the runs of this project are shared in {}", self.at)?;
         match (&self.place, self.has_moved) {
-            (Some(place), true) => {
+            (Ok(place), true) => {
                 write!(f, ", which is {place} now, and another address of it was accepted on this machine")
             }
-            (Some(place), false) => write!(f, " ({place}), which was not accepted on this machine"),
-            (None, _) => f.write_str(", which was not accepted on this machine"),
+            (Ok(place), false) => write!(f, " ({place}), which was not accepted on this machine"),
+            (Err(problem), _) => write!(f, ", and {problem}"),
         }
     }
 }
@@ -313,6 +328,9 @@ impl Explain for StoreError {
                 Suggestion::flow("doctor").value(run).flag("repair")
                     + " notes in it what is lost, and then it can be shared; nothing was sent",
             ),
+            Self::NotAccepted(store @ UnacceptedStore { place: Err(problem), .. }) => {
+                new(problem.kind, problem.code).help(store.help() + "; or begin a run of this checkout alone with --local")
+            }
             Self::NotAccepted(UnacceptedStore { at, .. }) => new(Kind::Refused, "store_not_accepted").help(
                 Help::from("look who can read it, then ")
                     + Suggestion::flow("remote use").value(at)

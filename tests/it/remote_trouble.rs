@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::remote::{Team, found, ids, log, name_store, record};
+use crate::remote::{Team, accept, found, ids, log, name_store, record};
 use crate::support::{Sandbox, answered, run, spawned};
 
 /// The command with a git for it that runs these lines of shell first, with the arguments of git as `$*`.
@@ -416,4 +416,42 @@ fn a_store_that_refuses_what_is_sent_is_told_with_its_words() {
     assert_eq!(ids(server), ["l1", "r1"]);
     server.flow(["remote", "push", "l1"]).ok();
     assert_eq!(log(laptop, "r1").lines().count(), 1);
+}
+
+#[test]
+fn a_remote_that_was_renamed_is_named_and_not_offered_to_be_accepted() {
+    let Team { laptop, .. } = &Team::sharing();
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    laptop.git(&["remote", "rename", "origin", "hub"]);
+    let why =
+        "the runs of this project are shared in git:origin, and git:origin cannot be used: git has no remote origin";
+    for args in [&["show", "r1"][..], &["start", "build"]] {
+        let refused = laptop.flow(args.iter().chain(&["--json"])).exits(3).error();
+        assert_eq!((&refused["code"], &refused["message"]), (&json!("no_remote"), &json!(why)), "{args:?}");
+        assert!(refused["help"].as_str().unwrap().starts_with("`git remote -v` lists"), "{refused}");
+    }
+    let (listed, checked) = (laptop.flow(["list"]).stderr, found(laptop)[0].to_string());
+    for told in [listed, checked] {
+        assert!(told.contains("git has no remote origin") && !told.contains("accepts it"), "{told}");
+    }
+    laptop.git(&["remote", "rename", "hub", "origin"]);
+    record(laptop, "r1", "one").ok();
+}
+
+#[test]
+fn a_store_that_is_named_by_a_relative_path_is_accepted_for_all_worktrees() {
+    let team = Team::new();
+    let Team { laptop, .. } = &team;
+    let (top, hub) = (laptop.root(), team.hub());
+    std::os::unix::fs::symlink(hub.parent().unwrap(), top.parent().unwrap().join("hub")).unwrap();
+    laptop.git(&["remote", "set-url", "origin", "../hub/hub.git"]);
+    accept(laptop);
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    laptop.git(&["add", "-A"]);
+    laptop.git(&["commit", "-q", "-m", "share"]);
+    laptop.git(&["worktree", "add", "-q", "../beside"]);
+    let mut command = laptop.flow_command();
+    command.current_dir(laptop.path("../beside")).args(["list", "--json"]);
+    let listed = run(command, "").ok().json();
+    assert_eq!((listed["runs"].as_array().unwrap().len(), &listed["notes"]), (1, &json!(null)), "{listed}");
 }

@@ -84,7 +84,7 @@ pub(in crate::runs) fn refuse_id_of_shared(project: &OpenedProject, id: &RunId) 
 /// That the store which the project names was not accepted, and what accepts it; `None` if there is nothing to accept.
 pub(crate) fn not_accepted(project: &OpenedProject) -> Option<String> {
     let store = project.runs().not_accepted()?;
-    Some(format!("{store}; `{}` accepts it", Suggestion::flow("remote use").value(&store.at)))
+    Some(format!("{store}; {}", store.help()))
 }
 
 /// Brings the copies of shared runs up to date because what is known is not enough. Whether there is anything to bring.
