@@ -282,7 +282,7 @@ impl Error {
 }
 
 /// The first few of several things, and the number of the others.
-pub(super) fn first_few(all: &[impl ToString], few: usize) -> String {
+pub(crate) fn first_few(all: &[impl ToString], few: usize) -> String {
     let more = all.len().saturating_sub(few);
     let shown: Vec<_> = all.iter().take(few).map(ToString::to_string).collect();
     let shown = shown.join(", ");

@@ -42,6 +42,7 @@ pub use advice::{Alternative, Who};
 pub use budget::Budget;
 pub use context::{ChoosesStore, Context, Observer, OpenedProject, Options};
 pub use driver::CommandSource;
+pub(crate) use error::first_few;
 pub use error::{Error, Result};
 #[cfg(feature = "mcp")]
 pub(crate) use here::places_to_look;

@@ -4,12 +4,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Kind, Problem};
-use crate::runs::{Context, Result};
+use crate::runs::open::shared::request_to_read;
+use crate::runs::{Context, OpenedProject, Result, first_few};
 use crate::sharing::chosen::NamedStore;
 use crate::sharing::config::name_store;
 use crate::sharing::name::StoreName;
 use crate::sharing::probing::{probe, reach};
-use crate::store::{RefreshScope, RunStore as _};
+use crate::store::{RefreshScope, RunStore as _, StoreError, StoreFlaw};
+
+/// How many runs are named whose copies were put aside.
+const NAMED: usize = 10;
 
 /// The store to use.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -53,6 +57,7 @@ pub fn use_store(cx: &Context, request: &UseRequest) -> Result<UseReport> {
         // Before anything changes: with another address, the copies here are put aside.
         reach(&project, &store)?;
     } else {
+        refuse_only_copies(&project)?;
         probe(&project, &store)?;
     }
     if !store.accept(&project) {
@@ -63,7 +68,16 @@ pub fn use_store(cx: &Context, request: &UseRequest) -> Result<UseReport> {
     }
     let changed_configuration = name_store(&project, &store.name)?;
     let shared = store.open(&project)?;
-    let warnings = shared.refresh(RefreshScope::All, &cx.write_request(cx.now(), shared.patience()))?;
+    let mut warnings = shared.refresh(RefreshScope::All, &cx.write_request(cx.now(), shared.patience()))?;
+    if let Some((place, runs)) = &shared.put_aside
+        && !runs.is_empty()
+    {
+        let (place, runs) = (place.display(), first_few(runs, NAMED));
+        warnings.push(format!(
+            "the copies of another store are in {place} now ({runs}); where one is the only copy of its run, move it from runs/RUN \
+             there to .flow/runs/RUN, and `flow remote push RUN` shares it"
+        ));
+    }
     Ok(UseReport {
         store: store.name.to_string(),
         readers: store.readers(),
@@ -72,4 +86,16 @@ pub fn use_store(cx: &Context, request: &UseRequest) -> Result<UseReport> {
         runs: shared.ids_of_copies()?.len(),
         warnings,
     })
+}
+
+/// Refuses to put copies aside that the store has lost which is in use until now. It is asked if it can be.
+fn refuse_only_copies(project: &OpenedProject) -> Result<()> {
+    let runs = project.runs();
+    let Some(at) = runs.shared_at() else { return Ok(()) };
+    for flaw in runs.flaws(None, &|_| Vec::new(), &request_to_read(project)?).unwrap_or_default() {
+        if let StoreFlaw::Lost { run } = flaw {
+            return Err(StoreError::Lost { run, at }.into());
+        }
+    }
+    Ok(())
 }

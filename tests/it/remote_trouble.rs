@@ -455,3 +455,27 @@ fn a_store_that_is_named_by_a_relative_path_is_accepted_for_all_worktrees() {
     let listed = run(command, "").ok().json();
     assert_eq!((listed["runs"].as_array().unwrap().len(), &listed["notes"]), (1, &json!(null)), "{listed}");
 }
+
+#[test]
+fn the_only_copy_of_a_run_is_not_put_aside_for_another_store_without_a_word() {
+    let Team { laptop, hub, .. } = &Team::sharing();
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    let other = hub.path().join("other.git");
+    laptop.git(&["init", "-q", "--bare", other.to_str().unwrap()]);
+    laptop.git(&["remote", "add", "other", other.to_str().unwrap()]);
+    run(laptop.command_in_hub(hub, &["update-ref", "-d", "refs/flow/open/r1"]), "").ok();
+    let refused = laptop.flow(["remote", "use", "git:other", "--json"]).exits(3).error();
+    assert_eq!(refused["code"], "run_lost");
+    assert!(refused["help"].as_str().unwrap().starts_with("`flow remote push r1` puts it there again"), "{refused}");
+    assert!(laptop.path(".flow/shared/runs/r1/events.jsonl").exists());
+    // Another address of the same name: the former one is not known any longer.
+    laptop.git(&["remote", "set-url", "origin", other.to_str().unwrap()]);
+    let used = laptop.flow(["remote", "use", "git:origin"]).ok().stderr;
+    assert!(used.contains("(r1)") && used.contains("`flow remote push RUN` shares it"), "{used}");
+    let aside = fs::read_dir(laptop.path(".flow/.quarantine")).unwrap().next().unwrap().unwrap().path();
+    assert!(used.contains(aside.to_str().unwrap()), "{used}");
+    // As the warning says.
+    fs::rename(aside.join("runs/r1"), laptop.run_dir("r1")).unwrap();
+    laptop.flow(["remote", "push", "r1"]).ok();
+    record(laptop, "r1", "one").ok();
+}

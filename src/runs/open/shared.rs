@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::model::{Explain as _, RunId, Seq, Suggestion, Timestamp};
+use crate::model::{Explain as _, RunId, Seq, Timestamp};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
 use crate::store::{RefreshScope, RunStore, StoreError, StoredRun, WriteRequest};

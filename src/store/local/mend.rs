@@ -1,6 +1,8 @@
 //! What a repair does to files. It deletes nothing: a file that is in the way or is replaced is first moved or copied
 //! to quarantine and flushed there.
 
+use std::path::PathBuf;
+
 use crate::disk::{Dir, DiskError, NEW_FILE, Rename, flush};
 use crate::model::{Number, RunId, Seq, Timestamp, limits};
 use crate::store::error::StoreError;
@@ -191,10 +193,10 @@ impl ProjectMender<'_> {
 }
 
 impl Project {
-    /// Moves the copies of shared runs into quarantine.
-    pub(in crate::store) fn set_copies_aside(&self, now: Timestamp) -> Result<(), StoreError> {
-        set_aside(&self.flow, SHARED, &self.flow, now)?;
-        Ok(())
+    /// Moves the copies of shared runs into quarantine. Returns where they are now.
+    pub(in crate::store) fn set_copies_aside(&self, now: Timestamp) -> Result<PathBuf, StoreError> {
+        let name = set_aside(&self.flow, SHARED, &self.flow, now)?;
+        Ok(self.path().join(QUARANTINE).join(name))
     }
 
     /// Moves a run into quarantine whose evidence goes to its copy.

@@ -34,6 +34,8 @@ pub struct Shared {
     pub(super) copies: Arc<Copies>,
     /// What was seen at the carrier last.
     seen: Mutex<Seen>,
+    /// The copies of another store that were here, and the quarantine that they are in now.
+    pub put_aside: Option<(PathBuf, Vec<RunId>)>,
 }
 
 /// What was seen at the carrier last. Other processes may have seen more, so that some runs are only asked for again.
@@ -67,16 +69,17 @@ impl Shared {
         now: Timestamp,
     ) -> Result<Self, StoreError> {
         let mut project = here.copies()?;
-        let known = project.store_of_copies();
+        let (known, mut put_aside) = (project.store_of_copies(), None);
         if known.as_deref() != Some(of) {
             if known.is_some() {
-                here.set_copies_aside(now)?;
+                let runs = project.run_dirs()?;
+                put_aside = Some((here.set_copies_aside(now)?, runs));
                 project = here.copies()?;
             }
             project.keep_store_of_copies(of)?;
         }
         let seen = project.seen_at_carrier().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
-        Ok(Self { copies: Arc::new(Copies { here, carrier, project, show }), seen: Mutex::new(seen) })
+        Ok(Self { copies: Arc::new(Copies { here, carrier, project, show }), seen: Mutex::new(seen), put_aside })
     }
 
     /// The ids of the shared runs of which copies are here.
