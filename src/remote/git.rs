@@ -136,7 +136,9 @@ impl GitCarrier {
         for key in &put.work.taken {
             match self.marker(put.run, key)? {
                 Marker::Own { .. } => {}
-                Marker::None { own } => changes.push(RefChange { name: work_ref(key), from: None, to: Some(own) }),
+                Marker::Free { mark, own } => {
+                    changes.push(RefChange { name: work_ref(key), from: mark, to: Some(own) })
+                }
                 Marker::Other { run } => return Ok(PutAnswer::WorkTaken { run, about: key.clone() }),
             }
         }
@@ -174,11 +176,15 @@ impl GitCarrier {
     /// Which run is marked as being about `key`, as it was brought last.
     fn marker(&self, run: &RunId, key: &WorkKey) -> Result<Marker, String> {
         let own = self.repository.commit(None, &[], &self.message(&format!("{run}\n{key}\n")), 0)?;
-        let Some((id, named)) = self.run_marked(key)? else { return Ok(Marker::None { own }) };
+        let Some((id, named)) = self.run_marked(key)? else { return Ok(Marker::Free { mark: None, own }) };
         if id == own {
             return Ok(Marker::Own { own });
         }
         match RunId::new(named) {
+            // An earlier version may have left it.
+            Ok(run) if self.last_commit(&run)?.is_some_and(|last| last.name.starts_with(OVER)) => {
+                Ok(Marker::Free { mark: Some(id), own })
+            }
             Ok(run) => Ok(Marker::Other { run }),
             Err(_) => Err(format!("the marker {} in {} names no run", work_ref(key), self.called)),
         }
@@ -191,8 +197,8 @@ impl GitCarrier {
             return Ok(changes);
         }
         for key in keys {
-            if let Marker::None { own } = self.marker(run, key)? {
-                changes.push(RefChange { name: work_ref(key), from: None, to: Some(own) });
+            if let Marker::Free { mark, own } = self.marker(run, key)? {
+                changes.push(RefChange { name: work_ref(key), from: mark, to: Some(own) });
             }
         }
         Ok(changes)
@@ -285,9 +291,17 @@ impl GitCarrier {
 /// Who is marked as being about something. `own` is the commit of this run's marker.
 #[derive(Debug)]
 enum Marker {
-    None { own: String },
-    Own { own: String },
-    Other { run: RunId },
+    /// No open run; `mark` is the commit of the marker that one left which is over.
+    Free {
+        mark: Option<String>,
+        own: String,
+    },
+    Own {
+        own: String,
+    },
+    Other {
+        run: RunId,
+    },
 }
 
 impl Carrier for GitCarrier {

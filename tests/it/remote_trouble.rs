@@ -479,3 +479,41 @@ fn the_only_copy_of_a_run_is_not_put_aside_for_another_store_without_a_word() {
     laptop.flow(["remote", "push", "r1"]).ok();
     record(laptop, "r1", "one").ok();
 }
+
+#[test]
+fn an_issue_that_was_edited_by_hand_is_taken_and_the_one_before_is_free() {
+    let Team { laptop, server, .. } = &Team::sharing();
+    laptop.flow(["start", "build", "--issue", "17", "--id", "r1"]).ok();
+    let copy = laptop.path(".flow/shared/runs/r1/run.yaml");
+    let edit = |from: &str, to: &str| {
+        let text = fs::read_to_string(&copy).unwrap();
+        assert!(text.contains(from), "{text}");
+        fs::write(&copy, text.replace(from, to)).unwrap();
+    };
+    edit("issue: 17", "issue: 19");
+    record(laptop, "r1", "one").ok();
+    server.flow(["start", "build", "--issue", "19", "--id", "r2"]).exits(1);
+    server.flow(["start", "build", "--issue", "17", "--id", "r2"]).ok();
+    for machine in [laptop, server] {
+        assert_eq!(codes(machine), [] as [&str; 0]);
+    }
+    // What a person wrote counts, whatever other runs are about.
+    edit("issue: 19", "issue: 17");
+    record(laptop, "r1", "two").ok();
+    server.flow(["start", "build", "--issue", "19", "--id", "r3"]).ok();
+}
+
+#[test]
+fn what_a_run_that_is_over_was_about_is_free_whatever_its_mark_says() {
+    let Team { laptop, server, hub } = &Team::sharing();
+    laptop.flow(["start", "build", "--issue", "17", "--id", "r1"]).ok();
+    let git = |args: &[&str]| run(laptop.command_in_hub(hub, args), "").ok().stdout;
+    let mark = git(&["for-each-ref", "--format=%(refname) %(objectname)", "refs/flow/work"]);
+    let (name, commit) = mark.trim().split_once(' ').unwrap();
+    laptop.flow(["cancel", "r1"]).ok();
+    // As an earlier version left it.
+    git(&["update-ref", name, commit]);
+    server.flow(["start", "build", "--issue", "17", "--id", "r2"]).ok();
+    laptop.flow(["start", "build", "--issue", "17"]).exits(1);
+    assert_eq!(codes(server), [] as [&str; 0]);
+}

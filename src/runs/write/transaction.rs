@@ -21,7 +21,7 @@ use crate::engine::{
 };
 use crate::machine::{Machine, Requirement};
 use crate::model::{
-    ActivityId, ActivityRecorded, Event, EventId, EventKind, Number, Seq, TextDigest, Timestamp, limits,
+    ActivityId, ActivityRecorded, Event, EventId, EventKind, Number, RunDocument, Seq, TextDigest, Timestamp, limits,
 };
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
@@ -52,6 +52,8 @@ pub(crate) struct Transaction<'a> {
     pub(crate) warnings: Vec<String>,
     /// Whether the run may be about the same as another open run, because the caller said so.
     pub(crate) may_share_work: bool,
+    /// The run before a person's edit, while that is adopted.
+    edited: Option<RunDocument>,
     /// Whether the answer is about events that the store has, and not about what this reader saw of it.
     is_certain: bool,
     pub(in crate::runs) run: &'a dyn StoredRun,
@@ -200,6 +202,7 @@ impl<'a> Transaction<'a> {
             state,
             warnings,
             may_share_work: false,
+            edited: None,
             is_certain: false,
             run,
             proofs: None,
@@ -402,14 +405,23 @@ impl<'a> Transaction<'a> {
             Some(behind) => (&*behind.newer, &behind.old, Some(behind.since)),
             None => (&[][..], &self.text, self.text.document().state.last_seq),
         };
-        let mut work = SameWork::change(self.project, self.text.document(), text.document());
+        let edited = self.edited.take();
+        let before = edited.as_ref().unwrap_or(self.text.document());
+        let mut work = SameWork::change(self.project, before, text.document());
         if self.may_share_work {
             work.taken.clear();
         }
-        let batch = Batch { events: &events, earlier, old_text: old.text(), new_text: text.text(), work };
+        let mut batch = Batch { events: &events, earlier, old_text: old.text(), new_text: text.text(), work };
         let merge = &mut |saved: &str| merge_save(saved, since?, &[earlier, &events].concat());
         let grown = text.text().len();
-        let committed = self.writer.commit(&batch, merge)?;
+        let committed = match self.writer.commit(&batch, merge) {
+            // What a person wrote counts, whatever other runs are about.
+            Err(StoreError::WorkTaken { .. }) if edited.is_some() => {
+                batch.work.taken.clear();
+                self.writer.commit(&batch, merge)?
+            }
+            committed => committed?,
+        };
         self.is_certain = true;
         if grown > limits::FULL_RUN_BYTES / 4 * 3 {
             let percent = grown / (limits::FULL_RUN_BYTES / 100);

@@ -48,15 +48,12 @@ impl Transaction<'_> {
             }
             Repair::AdoptRun => self.adopt_run(),
             Repair::AdoptEdit { log, changes } => {
+                self.edited = Some(log.document().clone());
                 self.state = *log;
                 let text = self.text.text().to_owned();
                 let edit = RunEdited { changes: *changes, by_command: false, session: None, text };
                 self.append(EventKind::RunEdited(Box::new(edit)), None)?;
-                // What a person wrote counts, whatever other runs are about.
-                self.may_share_work = true;
-                self.commit()?;
-                self.may_share_work = false;
-                Ok(())
+                self.commit().map(drop)
             }
         }
     }
