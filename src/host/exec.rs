@@ -200,13 +200,13 @@ impl Execute<'_> {
         let why = if is_path && self.dir.join(&*program).exists() {
             format!("the interpreter that the first line of `{program}` names is not there")
         } else if is_path {
-            format!("there is no file `{program}`")
+            format!("the file `{program}` does not exist")
         } else if program.contains(char::is_whitespace) {
-            format!("there is no program `{program}`; a command and its arguments are words of their own")
+            format!("`{program}` is not a program; write the command and its arguments as separate words")
         } else if program.contains('=') {
-            format!("there is no program `{program}`; `env {program}` before a program sets a variable")
+            format!("`{program}` is not a program; to set a variable, write `env {program}` before the program")
         } else {
-            format!("there is no program `{program}` on the PATH")
+            format!("the program `{program}` is not on the PATH")
         };
         ExecuteEnd::NotFound(why)
     }

@@ -80,11 +80,11 @@ fn a_program_that_is_not_there_is_named_with_what_was_probably_meant() {
     fs::write(sandbox.path("old.sh"), "#!/no/such/shell\n").unwrap();
     sandbox.command("chmod").args(["+x", "old.sh"]).status().unwrap();
     for (command, why) in [
-        (&["no-such-program"][..], "there is no program `no-such-program` on the PATH"),
-        (&["./here.sh"], "there is no file `./here.sh`"),
+        (&["no-such-program"][..], "the program `no-such-program` is not on the PATH"),
+        (&["./here.sh"], "the file `./here.sh` does not exist"),
         (&["./old.sh"], "the interpreter that the first line of `./old.sh` names is not there"),
-        (&["echo hi"], "there is no program `echo hi`; a command and its arguments are words of their own"),
-        (&["N=1", "true"], "there is no program `N=1`; `env N=1` before a program sets a variable"),
+        (&["echo hi"], "`echo hi` is not a program; write the command and its arguments as separate words"),
+        (&["N=1", "true"], "`N=1` is not a program; to set a variable, write `env N=1` before the program"),
     ] {
         let report = exec(&sandbox, &["--json"], command).exits(127).json();
         assert_eq!(report["exec"]["end"]["not_started"], why, "{command:?}");

@@ -151,8 +151,9 @@ fn record(cx: &Context, request: &RecordRequest, replay: Option<Number>) -> Resu
     transact(&project, &*run, caller, now, |tx| {
         let mut record = record.clone();
         tx.warnings.extend(missing.iter().chain(&kept.warnings).cloned());
+        let is_open = tx.state.document().state.open_activities.contains(id.as_str());
+        let before = if key.is_some() || is_open { recorded_before(tx, &id)? } else { Vec::new() };
         if key.is_some() {
-            let before = recorded_before(tx, &id)?;
             let counts = tx.state.document().state.completed_activities.contains(id.as_str());
             let verdict = retry(before.iter().map(|(_, record)| record), &record, counts);
             match verdict.map_err(|refusal| Error::refused(run.id(), refusal))? {
@@ -160,7 +161,10 @@ fn record(cx: &Context, request: &RecordRequest, replay: Option<Number>) -> Resu
                 Retry::Another => {}
             }
         }
-        refuse_at_work(tx, &id, &record.settles)?;
+        refuse_at_work(before.first())?;
+        for settled in &record.settles {
+            refuse_at_work(recorded_before(tx, settled)?.first())?;
+        }
         // Only now: what is recorded already is not judged again.
         refuse_contradiction(&record.activity, request).map_err(|refusal| tx.refused(refusal))?;
         tx.warnings.extend(doubts(&record.activity, request));
@@ -396,14 +400,12 @@ pub(in crate::runs) fn recorded_before(tx: &Transaction<'_>, id: &ActivityId) ->
 }
 
 /// Refuses to say how a command ended that flow runs at this moment: flow sees its end, and records it.
-fn refuse_at_work(tx: &Transaction<'_>, id: &ActivityId, settles: &[ActivityId]) -> Result<()> {
-    for id in settles.iter().chain([id]) {
-        if let Some((_, latest)) = recorded_before(tx, id)?.first()
-            && is_command_at_work(latest)
-        {
-            let help = "flow records how it ends; to give it up, end its process first. Nothing was recorded";
-            return Err(still_runs(latest, help).into());
-        }
+fn refuse_at_work(latest: Option<&(Seq, ActivityRecorded)>) -> Result<()> {
+    if let Some((_, latest)) = latest
+        && is_command_at_work(latest)
+    {
+        let help = "flow records how it ends; to give it up, end its process first. Nothing was recorded";
+        return Err(still_runs(latest, help).into());
     }
     Ok(())
 }
