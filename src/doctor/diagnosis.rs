@@ -11,7 +11,7 @@ use crate::host::GitRef;
 use crate::machine::Machine;
 use crate::model::{Help, Number, Seq, Timestamp};
 use crate::runs::OpenedProject;
-use crate::runs::open::checkout::{places_of_log, places_of_lost, places_with};
+use crate::runs::open::checkout::{committed_beyond, places_of_log, places_of_lost, places_with};
 use crate::runs::open::fault::{has_other_run, put_back};
 use crate::runs::open::pinned::catalog_machine;
 use crate::store::StoredRun as _;
@@ -40,6 +40,10 @@ pub(super) fn diagnose(
     }
     let mut facts = RunFacts::gather(&project.cx.disk, run);
     facts.is_copy = project.runs().copies_with(run.id()).is_some();
+    // To ask git about each of thousands of runs of a clone would take minutes.
+    if named {
+        facts.committed = committed_beyond(project, run, facts.noted().0, facts.scan.last_seq());
+    }
     tree::check(&facts, project.trust(), &mut findings);
     let (reconciled, read) = facts.reconcile();
     if let Some(Fault::OtherRun(of)) = reconciled.faults.first() {
@@ -113,8 +117,8 @@ fn rewrite(
         (None, Some(text)) => catalog_machine(project, text.document(), &mut Vec::new()),
         _ => None,
     };
-    let by_note = facts.note.as_ref().map(|note| (note.seq, Number(note.number)));
-    let noted = noted.or(by_note).unwrap_or_default();
+    let known = facts.noted();
+    let noted = noted.map_or(known, |(seq, number)| (seq.max(known.0), number));
     let machine = machine.as_ref().map(Machine::to_value);
     Rewrite::plan(facts, &Basis { shown, noted, machine, now })
 }

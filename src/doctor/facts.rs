@@ -11,7 +11,7 @@ use crate::disk::inspect::{Entry, FileKind, entries};
 use crate::disk::{Disk, Links, USER, both, make_it_yours, owner_in_words, read_plain};
 use crate::engine::{Fault, Reconciled, Repair, read_run, reconcile};
 use crate::host::lock_holder;
-use crate::model::{Explain as _, RunId};
+use crate::model::{Explain as _, Number, RunId, Seq};
 use crate::store::local::layout::{ACTIVITIES, EVIDENCE, LOCK, LOG, QUARANTINE};
 use crate::store::local::{RunDir, WriterNote};
 use crate::store::{LogScan, Presence, StoreError, StoredRun as _};
@@ -67,6 +67,8 @@ pub(super) struct RunFacts {
     /// Regular files in `activities/`.
     pub(super) files: BTreeMap<String, FileState<Vec<u8>>>,
     pub(super) note: Option<WriterNote>,
+    /// The last event of the log in the checked-out commit, where nothing is noted and that log goes on behind this one.
+    pub(super) committed: Option<Seq>,
     /// The process that holds the run's lock. It is alive, and may be in the middle of a commit.
     pub(super) writer: Option<u32>,
     /// Whether git removed the run's files from this checkout.
@@ -95,8 +97,13 @@ impl RunFacts {
             FileState::Unusable(_) | FileState::Unread(_) => Err(Fault::Unread),
         };
         let read = file.clone().unwrap_or_default();
-        let noted = self.note.as_ref().map(|note| note.seq).unwrap_or_default();
-        (reconcile(&self.id, file, &self.scan, noted), read)
+        (reconcile(&self.id, file, &self.scan, self.noted().0), read)
+    }
+
+    /// The highest event position and activity number that are known to have been given.
+    pub(super) fn noted(&self) -> (Seq, Number) {
+        let (seq, number) = self.note.as_ref().map(|note| (note.seq, Number(note.number))).unwrap_or_default();
+        (seq.max(self.committed.unwrap_or_default()), number)
     }
 
     /// Whether another program made the run, and flow has not written to it.
@@ -174,6 +181,7 @@ impl RunFacts {
             scan,
             files,
             note: run.writer_note(),
+            committed: None,
             writer,
             leftover: run.presence() == Presence::Away,
             is_copy: false,

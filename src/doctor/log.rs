@@ -170,7 +170,7 @@ fn position(fault: &Fault, facts: &RunFacts, asked: Asked, mend: Option<&RepairS
         Fault::Rewound { last, noted } if facts.writer.is_none() => {
             let lost = is(LostRange { from: last.next(), to: *noted });
             let message = format!(
-                "{lost} not in the log, although .lock notes event {noted}: an older version was put back; bring the rest \
+                "{lost} not in the log, although event {noted} was written: an older version was put back; bring the rest \
                  back with git, or go on from here with "
             );
             let message = Help::from(message) + repair(facts);

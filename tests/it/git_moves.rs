@@ -599,6 +599,44 @@ fn a_fresh_clone_a_shallow_one_and_a_worktree_go_on_without_a_word() {
 }
 
 #[test]
+fn a_clone_that_never_wrote_a_run_does_not_go_on_from_a_log_older_than_its_commit() {
+    let repo = Repo::new();
+    repo.record("explore", "look");
+    repo.record("explore", "think");
+    repo.commit();
+    let from = format!("file://{}", repo.sandbox.root().display());
+    for go_on in [false, true] {
+        let place = format!("../clone-{go_on}");
+        repo.sandbox.git(&["clone", "-q", &from, &place]);
+        let log = repo.sandbox.root().join(&place).join(".flow/runs").join(&repo.run).join("events.jsonl");
+        let committed = std::fs::read(&log).unwrap();
+        repo.sandbox.git(&["-C", &place, "checkout", "-q", "HEAD~1", "--", ".flow/runs"]);
+        assert_ne!(std::fs::read(&log).unwrap(), committed);
+        let within = |rest: &[&str]| repo.sandbox.flow(["-C", &place].iter().chain(rest));
+        let answer = within(&["resume", "--json"]).exits(4).json();
+        assert_eq!(answer["verdict"], "rewound", "{answer}");
+        let refused = within(&["record-activity", "--id", "more", "--json"]).exits(4).error();
+        assert_eq!(refused["code"], "log_rewound");
+        let found = within(&["doctor", &repo.run, "--json"]).json();
+        assert_eq!(found["findings"][0]["code"], "log_put_back", "{found}");
+        if go_on {
+            within(&["doctor", &repo.run, "--repair"]).ok();
+            within(&["record-activity", "--id", "more"]).ok();
+            let shown = within(&["show", &repo.run, "--json"]).ok().json();
+            assert!(shown["state"]["completed_activities"].as_array().unwrap().contains(&"more".into()), "{shown}");
+        } else {
+            let command = answer["next"]["alternatives"][0]["command"].as_str().unwrap();
+            let words: Vec<_> = command.split(' ').skip(1).collect();
+            repo.sandbox.git(&[&["-C", &place][..], &words].concat());
+            assert_eq!(std::fs::read(&log).unwrap(), committed, "{command}");
+            within(&["record-activity", "--id", "more"]).ok();
+        }
+        within(&["verify", &repo.run]).ok();
+        assert_ne!(within(&["resume", "--json"]).json()["verdict"], "rewound");
+    }
+}
+
+#[test]
 fn a_run_that_cannot_be_read_is_never_nothing() {
     let repo = Repo::new();
     std::fs::write(repo.sandbox.run_dir(&repo.run).join("run.yaml"), "state: [\n").unwrap();
@@ -861,18 +899,19 @@ fn a_branch_that_another_worktree_has_is_merged_and_not_checked_out() {
 #[test]
 fn a_clone_gives_no_number_twice_whose_file_is_there() {
     let repo = Repo::new();
-    let old = repo.sandbox.read(&repo.run, "run.yaml");
-    let log = repo.sandbox.read(&repo.run, "events.jsonl");
+    let dir = repo.sandbox.run_dir(&repo.run);
+    let file = dir.join("activities/002-two.yaml");
+    repo.sandbox.git(&["switch", "-q", "-c", "later"]);
     repo.record("explore", "two");
     repo.commit();
-    let dir = repo.sandbox.run_dir(&repo.run);
-    std::fs::write(dir.join("run.yaml"), old).unwrap();
-    std::fs::write(dir.join("events.jsonl"), log).unwrap();
+    let text = std::fs::read(&file).unwrap();
+    repo.switch("main");
+    std::fs::write(&file, text).unwrap();
     std::fs::remove_file(dir.join(".lock")).unwrap();
     let report = repo.flow(&["doctor", "--repair", "--json"]).ok().json();
     let unknown = report["findings"].as_array().unwrap().iter().find(|one| one["code"] == "activity_unknown").unwrap();
-    assert_eq!(unknown["message"], "the log here has no such activity, and branch main has a longer log");
-    assert!(dir.join("activities/002-two.yaml").exists());
+    assert_eq!(unknown["message"], "the log here has no such activity, and branch later has a longer log");
+    assert!(file.exists());
     let recorded = repo.flow(&["record-activity", "--run-id", &repo.run, "--id", "other", "--json"]).ok().json();
     assert_eq!(recorded["number"], "003");
 }

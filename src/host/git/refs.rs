@@ -110,6 +110,19 @@ impl Git {
         self.has_in(dir, &place.revision(), &format!(":(literal){}", path.display()), text)
     }
 
+    /// Whether the version of `path` below `dir` in the commit that is checked out contains `text`.
+    #[must_use]
+    pub fn has_committed(&self, dir: &Path, path: &Path, text: &str) -> bool {
+        self.top(dir).is_some() && self.has_in(dir, "HEAD", &format!(":(literal){}", path.display()), text)
+    }
+
+    /// The version of `path` below `dir` in the commit that is checked out; `None` if there is none.
+    #[must_use]
+    pub fn committed(&self, dir: &Path, path: &str) -> Option<Vec<u8>> {
+        let answer = self.ask(dir, &["cat-file", "blob", &format!("HEAD:./{path}")]).ok()?;
+        answer.status.success().then_some(answer.out)
+    }
+
     /// Whether the files that `pattern` fits contain `text` in a revision.
     fn has_in(&self, dir: &Path, revision: &str, pattern: &str, text: &str) -> bool {
         let question = ["grep", "--no-textconv", "-q", "-F", "-e", text, revision, "--", pattern];

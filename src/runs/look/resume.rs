@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{self, Action, Completed, InDoubt, LeftUndone, Plan, RECENT, Verdict, joined};
+use crate::engine::{self, Action, Completed, Fault, InDoubt, LeftUndone, Plan, RECENT, Verdict, joined};
 use crate::host::is_commit_id;
 use crate::host::{AskedForChanges, WorkingTree};
 use crate::model::{
@@ -18,6 +18,7 @@ use crate::runs::here::place_of_caller;
 use crate::runs::look::outlook::{Definitions, NextReport, NextSteps, OpenedRun, next_steps, outlook};
 use crate::runs::look::seen::{SeenEvidence, seen_evidence, unproved_now};
 use crate::runs::look::show::ShownUnit;
+use crate::runs::open::checkout::committed_beyond;
 use crate::runs::open::listing::{for_listing, head_of};
 use crate::runs::open::name::Purpose;
 use crate::runs::open::reading::{Runs, Unreadable};
@@ -202,7 +203,7 @@ pub(in crate::runs) fn resume_here(
     };
     // After the claim, which writes an event.
     let view = if request.all { for_reading(project, &*run) } else { for_deciding(project, &*run) };
-    let view = match view {
+    let mut view = match view {
         Ok(view) => view,
         Err(error) => {
             let mut report = conflict(project, &*run, error)?;
@@ -210,6 +211,13 @@ pub(in crate::runs) fn resume_here(
             return Ok((report, None));
         }
     };
+    let last = view.log.last_seq();
+    if asked.is_some()
+        && let Some(noted) = committed_beyond(project, &*run, view.noted, last)
+    {
+        view.noted = noted;
+        view.faults.push(Fault::Rewound { last, noted });
+    }
     let presence = match claim {
         // The caller has just claimed the run, so no other holder is in the way.
         Some(_) => engine::Presence::Free,

@@ -119,6 +119,21 @@ pub(crate) fn places_with(project: &OpenedProject, run: &dyn StoredRun, seq: Seq
     project.cx.git.refs_with(project.root(), log.as_ref(), &begin_of_line(seq))
 }
 
+/// The last event in the log of the commit that is checked out, where that log goes on behind `last`, with which it ends here.
+/// Only for a run with nothing noted in `.lock`: no writer of this clone knows how far its log went.
+pub(crate) fn committed_beyond(project: &OpenedProject, run: &dyn StoredRun, noted: Seq, last: Seq) -> Option<Seq> {
+    if noted > Seq(0) || last == Seq(0) {
+        return None;
+    }
+    let log = run.address(Document::Log).from(project.root());
+    // The search is quick, and finds nothing in almost every clone; only then the whole log is read.
+    if !project.cx.git.has_committed(project.root(), log.as_ref(), &begin_of_line(last.next())) {
+        return None;
+    }
+    let committed = project.cx.git.committed(project.root(), &log)?;
+    Some(LogScan::parse(&committed).last_seq()).filter(|end| *end > last)
+}
+
 /// How the line of an event begins: every sealed one begins like this, so git can search for it without reading it.
 fn begin_of_line(seq: Seq) -> String {
     format!("{LINE_START}{seq},")

@@ -25,7 +25,7 @@ use crate::model::{
 };
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
-use crate::runs::open::checkout::{elsewhere, refuse_joined, refuse_log_elsewhere, refuse_what_git_has};
+use crate::runs::open::checkout::{committed_beyond, elsewhere, refuse_joined, refuse_log_elsewhere, refuse_what_git_has};
 use crate::runs::open::fault::refusal;
 use crate::runs::open::pinned::catalog_machine;
 use crate::runs::open::proof::Proofs;
@@ -179,7 +179,7 @@ impl<'a> Transaction<'a> {
         // Before the writer leaves anything that must never be committed.
         project.keep_out_of_git(request)?;
         let mut writer = run.begin(request)?;
-        let found = reconcile_for_writing(&mut *writer, run)?;
+        let found = reconcile_for_writing(project, &mut *writer, run)?;
         if let Some(fault) = found.faults.iter().find(|fault| fault.forbids_writing()) {
             return Err(refusal(project, run, fault.clone()));
         }
@@ -473,8 +473,15 @@ impl<'a> Transaction<'a> {
 }
 
 /// Reconciles a run for writing, from the end of its log if that is sufficient.
-fn reconcile_for_writing(writer: &mut dyn RunWriter, run: &dyn StoredRun) -> Result<Reconciled> {
-    let noted = writer.noted().0;
+fn reconcile_for_writing(
+    project: &OpenedProject,
+    writer: &mut dyn RunWriter,
+    run: &dyn StoredRun,
+) -> Result<Reconciled> {
+    let mut noted = writer.noted().0;
+    if let Some(committed) = committed_beyond(project, run, noted, writer.end().last) {
+        noted = committed;
+    }
     let mut file = read_run(run.id(), writer.text()?);
     if let Ok(Some(text)) = file {
         if let Some(shown) = text.document().state.last_seq
