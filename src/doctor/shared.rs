@@ -42,7 +42,7 @@ fn ask(project: &OpenedProject, of: Option<&RunId>, store: &Address, found: &mut
         .and_then(|request| Ok(project.runs().flaws(of, &|run| work(project, run), &request)?));
     match flaws {
         Ok(flaws) => flaws.into_iter().for_each(|flaw| add(flaw, &store.to_string(), &copies, found)),
-        Err(error @ Error::Store(StoreError::Unreached { .. })) => {
+        Err(error @ Error::Store(StoreError::Unreached { .. } | StoreError::Refused { .. })) => {
             found.add("store_not_reached", &copies, error.one_line());
         }
         Err(error) => found.add_unread(&copies, error.one_line()),

@@ -16,7 +16,7 @@ use crate::codec::LogScan;
 use crate::host::{BareRepository, MessageOf, Pushed, RefChange};
 use crate::model::{KeptEvidence, RunId, Seq};
 use crate::remote::names::{key_of, run_of, work_digest};
-use crate::store::shared::{Carrier, NotReached, Put, PutAnswer, Tip, left_until};
+use crate::store::shared::{Carrier, NoAnswer, Put, PutAnswer, Tip, left_until};
 use crate::store::{Address, RefreshScope, WorkKey};
 
 /// Where the references are here, and by default in the remote.
@@ -75,8 +75,8 @@ impl GitCarrier {
     }
 
     /// Brings all references of the remote.
-    fn fetch(&self, deadline: Instant) -> Result<(), NotReached> {
-        self.repository.ensure().map_err(NotReached)?;
+    fn fetch(&self, deadline: Instant) -> Result<(), NoAnswer> {
+        self.repository.ensure()?;
         let patterns = [format!("+{}*:{PLACE}*", self.place)];
         let mut tries = 1;
         loop {
@@ -86,16 +86,16 @@ impl GitCarrier {
                     thread::sleep(Duration::from_millis(20 << tries));
                     tries += 1;
                 }
-                done => return done.map_err(NotReached),
+                done => return Ok(done?),
             }
         }
     }
 
     /// Asks, and once more if the repository here was the reason of a failure and could be mended.
-    fn ask<T>(&self, left: Duration, ask: impl Fn(Instant) -> Result<T, NotReached>) -> Result<T, NotReached> {
+    fn ask<T>(&self, left: Duration, ask: impl Fn(Instant) -> Result<T, NoAnswer>) -> Result<T, NoAnswer> {
         let deadline = Instant::now() + left;
         match ask(deadline) {
-            Err(NotReached(why)) if self.repository.mend(&why) == Ok(true) => {
+            Err(error) if self.repository.mend(error.why()) == Ok(true) => {
                 // It may have nothing by now.
                 self.fetch(deadline)?;
                 ask(deadline)
@@ -117,12 +117,12 @@ impl GitCarrier {
     }
 
     /// Puts the lines. An error says why nothing was sent.
-    fn try_to_put(&self, put: &Put<'_>, deadline: Instant) -> Result<PutAnswer, String> {
+    fn try_to_put(&self, put: &Put<'_>, deadline: Instant) -> Result<PutAnswer, NoAnswer> {
         self.repository.ensure()?;
         let is_about_work = !put.work.taken.is_empty() || !put.work.freed.is_empty();
         let mut last = self.last_commit(put.run)?;
         if is_about_work || last.as_ref().map(|last| last.last).unwrap_or_default() < put.before {
-            self.fetch(deadline).map_err(|NotReached(why)| why)?;
+            self.fetch(deadline)?;
             last = self.last_commit(put.run)?;
         }
         if last.as_ref().map(|last| last.last).unwrap_or_default() != put.before {
@@ -227,13 +227,13 @@ impl GitCarrier {
     }
 
     /// The runs of a scope, as the remote has them.
-    fn try_tips(&self, scope: RefreshScope, deadline: Instant) -> Result<Vec<Tip>, NotReached> {
+    fn try_tips(&self, scope: RefreshScope, deadline: Instant) -> Result<Vec<Tip>, NoAnswer> {
         self.fetch(deadline)?;
         let [open, over] = [OPEN, OVER].map(|state| format!("{PLACE}{state}"));
         // Another process may do so at the same time, or the next call does.
         let _ = self.repository.pack_refs(&over);
         let places = if scope == RefreshScope::Open { vec![&*open] } else { vec![&*open, &*over] };
-        let found = self.repository.refs(&places).map_err(NotReached)?;
+        let found = self.repository.refs(&places)?;
         let mut tips = Vec::new();
         for (name, mark) in found {
             let key = name.strip_prefix(&over).or_else(|| name.strip_prefix(&open));
@@ -251,19 +251,19 @@ impl GitCarrier {
         first: Seq,
         mark: Option<&str>,
         deadline: Instant,
-    ) -> Result<Option<String>, NotReached> {
+    ) -> Result<Option<String>, NoAnswer> {
         let commit = if let Some(mark) = mark {
             mark.to_owned()
         } else {
             self.fetch(deadline)?;
-            match self.last_commit(run).map_err(NotReached)? {
+            match self.last_commit(run)? {
                 Some(last) => last.id,
                 None => return Ok(None),
             }
         };
         let (mut later, mut skip, mut count) = (Vec::new(), 0, FEW);
         loop {
-            let messages = self.repository.messages(&commit, skip, count).map_err(NotReached)?;
+            let messages = self.repository.messages(&commit, skip, count)?;
             skip += messages.len();
             let is_end = messages.is_empty();
             let mut is_found = false;
@@ -313,7 +313,7 @@ impl Carrier for GitCarrier {
         PATIENCE
     }
 
-    fn tips(&self, scope: RefreshScope, left: Duration) -> Result<Vec<Tip>, NotReached> {
+    fn tips(&self, scope: RefreshScope, left: Duration) -> Result<Vec<Tip>, NoAnswer> {
         self.ask(left, |deadline| self.try_tips(scope, deadline))
     }
 
@@ -331,29 +331,29 @@ impl Carrier for GitCarrier {
         }
     }
 
-    fn lines(&self, run: &RunId, first: Seq, mark: Option<&str>, left: Duration) -> Result<Option<String>, NotReached> {
+    fn lines(&self, run: &RunId, first: Seq, mark: Option<&str>, left: Duration) -> Result<Option<String>, NoAnswer> {
         if let Some(lines) = mark.and_then(|mark| self.expected_lines(mark, first)) {
             return Ok(Some(lines));
         }
         self.ask(left, |deadline| self.try_lines(run, first, mark, deadline))
     }
 
-    fn marked(&self, keys: &[WorkKey], left: Duration) -> Result<Vec<Option<RunId>>, NotReached> {
+    fn marked(&self, keys: &[WorkKey], left: Duration) -> Result<Vec<Option<RunId>>, NoAnswer> {
         self.ask(left, |deadline| {
             self.fetch(deadline)?;
             let mut runs = Vec::new();
             for key in keys {
-                let named = self.run_marked(key).map_err(NotReached)?;
+                let named = self.run_marked(key)?;
                 runs.push(named.and_then(|(_, named)| RunId::new(named).ok()));
             }
             Ok(runs)
         })
     }
 
-    fn mark_again(&self, run: &RunId, _: Seq, keys: &[WorkKey], left: Duration) -> Result<(), NotReached> {
+    fn mark_again(&self, run: &RunId, _: Seq, keys: &[WorkKey], left: Duration) -> Result<(), NoAnswer> {
         self.ask(left, |deadline| {
             self.fetch(deadline)?;
-            let changes = self.missing_marks(run, keys).map_err(NotReached)?;
+            let changes = self.missing_marks(run, keys)?;
             if changes.is_empty() {
                 return Ok(());
             }
@@ -361,10 +361,11 @@ impl Carrier for GitCarrier {
                 // Another run was faster, or this one.
                 Pushed::Stale => return Ok(()),
                 Pushed::Done => {}
-                Pushed::Refused(why) | Pushed::NotSent(why) | Pushed::Unknown(why) => return Err(NotReached(why)),
+                Pushed::Refused(why) => return Err(NoAnswer::Refused(why)),
+                Pushed::NotSent(why) | Pushed::Unknown(why) => return Err(why.into()),
             }
             self.fetch(deadline)?;
-            let last = self.last_commit(run).map_err(NotReached)?;
+            let last = self.last_commit(run)?;
             if last.is_none_or(|last| last.name.starts_with(OVER)) {
                 // It has ended meanwhile, and must not be in the way of others.
                 let back: Vec<_> = changes
@@ -381,38 +382,39 @@ impl Carrier for GitCarrier {
         EVIDENCE_BYTES
     }
 
-    fn evidence(&self, run: &RunId, kept: &KeptEvidence, left: Duration) -> Result<Option<Vec<u8>>, NotReached> {
+    fn evidence(&self, run: &RunId, kept: &KeptEvidence, left: Duration) -> Result<Option<Vec<u8>>, NoAnswer> {
         self.ask(left, |deadline| {
             self.fetch(deadline)?;
-            let Some(last) = self.last_commit(run).map_err(NotReached)? else { return Ok(None) };
-            self.repository.file(&last.id, &kept.sha256).map_err(NotReached)
+            let Some(last) = self.last_commit(run)? else { return Ok(None) };
+            Ok(self.repository.file(&last.id, &kept.sha256)?)
         })
     }
 
     fn put(&self, put: &Put<'_>, left: Duration) -> PutAnswer {
         let deadline = Instant::now() + left;
-        let answer = self.try_to_put(put, deadline).unwrap_or_else(PutAnswer::NotReached);
+        let answer = self.try_to_put(put, deadline).unwrap_or_else(PutAnswer::from);
         match &answer {
             // Nothing was sent yet, and damage in the local repository is no reason to refuse.
             PutAnswer::NotReached(why) if self.repository.mend(why) == Ok(true) => {
-                self.try_to_put(put, deadline).unwrap_or_else(PutAnswer::NotReached)
+                self.try_to_put(put, deadline).unwrap_or_else(PutAnswer::from)
             }
             _ => answer,
         }
     }
 
-    fn remove(&self, run: &RunId, left: Duration) -> Result<(), NotReached> {
+    fn remove(&self, run: &RunId, left: Duration) -> Result<(), NoAnswer> {
         self.fetch(Instant::now() + left)?;
-        let Some(last) = self.last_commit(run).map_err(NotReached)? else { return Ok(()) };
+        let Some(last) = self.last_commit(run)? else { return Ok(()) };
         let mut gone = vec![RefChange { name: last.name, from: Some(last.id), to: None }];
         let key = WorkKey(run.to_string());
-        if let Some((mark, _)) = self.run_marked(&key).map_err(NotReached)? {
+        if let Some((mark, _)) = self.run_marked(&key)? {
             gone.push(RefChange { name: work_ref(&key), from: Some(mark), to: None });
         }
         match self.repository.push(&below(&self.place, &gone), left) {
-            Pushed::Done => self.repository.set_refs(&below(PLACE, &gone)).map_err(NotReached),
-            Pushed::Stale => Err(NotReached("another process changes the run".to_owned())),
-            Pushed::Refused(why) | Pushed::NotSent(why) | Pushed::Unknown(why) => Err(NotReached(why)),
+            Pushed::Done => Ok(self.repository.set_refs(&below(PLACE, &gone))?),
+            Pushed::Stale => Err("another process changes the run".to_owned().into()),
+            Pushed::Refused(why) => Err(NoAnswer::Refused(why)),
+            Pushed::NotSent(why) | Pushed::Unknown(why) => Err(why.into()),
         }
     }
 }

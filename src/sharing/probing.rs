@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::model::{Kind, Problem};
 use crate::runs::{Context, OpenedProject, Result};
 use crate::sharing::chosen::{NamedStore, store_in_use};
-use crate::store::shared::{self, BrokenPromise, NotReached};
-use crate::store::{Address, RefreshScope, StoreError};
+use crate::store::shared::{self, BrokenPromise};
+use crate::store::{Address, RefreshScope};
 
 /// How long a trial may take: some servers let the losers of a race wait for seconds.
 const WAIT: Duration = Duration::from_secs(300);
@@ -49,7 +49,7 @@ pub(super) fn reach(project: &OpenedProject, store: &NamedStore) -> Result<()> {
     let wait = project.cx.options.lock_wait.unwrap_or(ONE_ANSWER);
     match store.carrier(project)?.tips(RefreshScope::All, wait) {
         Ok(_) => Ok(()),
-        Err(NotReached(why)) => Err(StoreError::Unreached { at: Address::new(store.name.to_string()), why }.into()),
+        Err(error) => Err(error.at(Address::new(store.name.to_string())).into()),
     }
 }
 
@@ -58,13 +58,11 @@ pub(super) fn probe(project: &OpenedProject, store: &NamedStore) -> Result<()> {
     let wait = project.cx.options.lock_wait.unwrap_or(WAIT);
     match shared::probe(&*carrier, project.cx.now(), wait) {
         Ok(()) => Ok(()),
-        Err(BrokenPromise::NotReached(why)) => {
-            Err(StoreError::Unreached { at: Address::new(store.name.to_string()), why }.into())
-        }
+        Err(BrokenPromise::NoAnswer(why)) => Err(why.at(Address::new(store.name.to_string())).into()),
         Err(broken) => {
             let message = format!("{} cannot keep shared runs: {broken}", store.name);
             Err(Problem::new(Kind::Refused, "store_broken", message)
-                .help("use another store; nothing was changed")
+                .help("mend that, or use another store; nothing was changed")
                 .into())
         }
     }

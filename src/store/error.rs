@@ -162,8 +162,8 @@ pub enum StoreError {
         /// What was tried, and what became of it.
         why: String,
     },
-    /// A rule of the store that machines share refuses what was sent, and nothing was written there.
-    #[error("{at} refused what was sent: {why}")]
+    /// The store that machines share refuses the request, and nothing was written there.
+    #[error("{at} refuses the request: {why}")]
     Refused {
         /// The store.
         at: Address,
@@ -338,7 +338,7 @@ impl Explain for StoreError {
             ),
             Self::Unreached { .. } => new(Kind::Io, "store_not_reached").help("try again; nothing was written"),
             Self::Refused { .. } => new(Kind::Refused, "store_refused").help(
-                "it would refuse that again: look at its hooks and protected references, and whether you may write there; nothing was written",
+                "it would refuse the same again: do what it says, or look at your rights there, and at the hooks and protected references of a git remote; nothing was written",
             ),
             Self::Unconfirmed { source, .. } => new(Kind::Io, "unconfirmed")
                 .help("try again; a record with the same --id is recorded once, whatever happened")

@@ -11,7 +11,7 @@ use std::time::Duration;
 use flowrun::host::CloudEnv;
 use flowrun::remote::S3Carrier;
 use flowrun::store::RefreshScope;
-use flowrun::store::shared::{Carrier as _, NotReached};
+use flowrun::store::shared::Carrier as _;
 
 use crate::bucket::Bucket;
 
@@ -69,7 +69,7 @@ fn ask_with(bucket: &Bucket, variables: &[(&'static str, &str)]) -> Result<(), S
     }
     let env = CloudEnv::from_lookup(|name| all.get(name).map(Into::into));
     let carrier = S3Carrier::from_environment("s3://runs/team", env)?;
-    carrier.tips(RefreshScope::Open, Duration::from_secs(10)).map(drop).map_err(|NotReached(why)| why)
+    carrier.tips(RefreshScope::Open, Duration::from_secs(10)).map(drop).map_err(|error| error.why().to_owned())
 }
 
 fn path_of(dir: &Path, name: &str, text: &str) -> String {

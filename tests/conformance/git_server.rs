@@ -135,7 +135,7 @@ impl Place for GitServer {
 
 impl Faulty for GitServer {
     const CALLED: &'static str = "git:origin";
-    const REFUSED: &'static str = "The requested URL returned error: 503";
+    const NO_ANSWER: [&'static str; 2] = ["was not reached: ", "The requested URL returned error: 503"];
     const SECOND: &'static [Trouble] = &[Trouble::None];
     const RACES: usize = 2;
     const EACH: usize = 1;

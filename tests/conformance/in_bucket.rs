@@ -16,7 +16,7 @@ use flowrun::host::CloudEnv;
 use flowrun::model::{Event, EventId, EventKind, KeptEvidence, RunId, RunStatus, Seq, StatusChange};
 use flowrun::remote::{S3Carrier, S3Place};
 use flowrun::runs::StatusVerb;
-use flowrun::store::shared::{Carrier, NotReached, Put, PutAnswer, window_of};
+use flowrun::store::shared::{Carrier, NoAnswer, Put, PutAnswer, window_of};
 use flowrun::store::{RefreshScope, RunStore, StoreFlaw, WorkChange, WorkKey};
 
 use crate::bucket::{Bucket, Fault, Lax};
@@ -188,7 +188,7 @@ fn objects_that_repeat_nothing_are_read_one_by_one_and_a_missing_one_is_named() 
     assert_eq!(bucket.counts(), counts(&[("LIST", 1), ("GET", 7)]));
     bucket.delete("logs/short/0000000006");
     let error = carrier.lines(&id("short"), Seq(1), None, LEFT).unwrap_err();
-    assert_eq!(error, NotReached("the object at position 6 of the log of run short is missing".to_owned()));
+    assert_eq!(error, NoAnswer::Refused("the object at position 6 of the log of run short is missing".to_owned()));
 }
 
 #[test]
@@ -418,7 +418,7 @@ fn answers_say_whether_anything_may_have_happened() {
         (501, "NotImplemented", "it does not know conditional writes, which runs that are shared rest on"),
         (400, "InvalidRequest", "it answered 400 InvalidRequest"),
     ] {
-        assert_eq!(put(Fault::Says(status, code)), PutAnswer::NotReached(why.to_owned()), "{code}");
+        assert_eq!(put(Fault::Says(status, code)), PutAnswer::Refused(why.to_owned()), "{code}");
     }
     assert_eq!(put(Fault::None), PutAnswer::Done);
     assert_eq!(put(Fault::None), PutAnswer::Taken);
@@ -453,6 +453,15 @@ fn work_whose_writer_died_is_free_after_its_place_was_taken() {
     assert_eq!(put_one(&dead, "dead", 0, &free), PutAnswer::Done);
 }
 
+/// Why a server is not reached.
+#[track_caller]
+fn not_reached(carrier: &S3Carrier) -> String {
+    match carrier.tips(RefreshScope::Open, Duration::from_secs(1)) {
+        Err(NoAnswer::NotReached(why)) => why,
+        answer => panic!("{answer:?}"),
+    }
+}
+
 #[test]
 fn no_message_shows_a_secret_or_a_signed_address() {
     let bucket = Bucket::default();
@@ -466,18 +475,14 @@ fn no_message_shows_a_secret_or_a_signed_address() {
     let wrong = [("AWS_SECRET_ACCESS_KEY", "another-secret"), ("AWS_SESSION_TOKEN", "a-token")];
     let (shown, carrier) = place(&wrong);
     let carrier = carrier.unwrap();
-    let NotReached(why) = carrier.tips(RefreshScope::Open, LEFT).unwrap_err();
+    let NoAnswer::Refused(why) = carrier.tips(RefreshScope::Open, LEFT).unwrap_err() else { panic!("it was reached") };
     assert_eq!(why, "it does not know this access key, or the secret is another one");
     // Nothing listens there any more.
     let gone = { Bucket::default().variables()[3].1.clone() };
-    let NotReached(refused) = place(&[("AWS_ENDPOINT_URL_S3", &gone)])
-        .1
-        .unwrap()
-        .tips(RefreshScope::Open, Duration::from_secs(1))
-        .unwrap_err();
+    let refused = not_reached(&place(&[("AWS_ENDPOINT_URL_S3", &gone)]).1.unwrap());
     let (_, proxied) = place(&[("HTTP_PROXY", "http://user:pass-word@127.0.0.1:1")]);
     let proxied = proxied.unwrap();
-    let NotReached(by_proxy) = proxied.tips(RefreshScope::Open, Duration::from_secs(1)).unwrap_err();
+    let by_proxy = not_reached(&proxied);
     let (_, no_file) = place(&[("SSL_CERT_FILE", "/nowhere/ca.pem")]);
     let no_file = no_file.unwrap_err();
     assert_eq!(no_file, "SSL_CERT_FILE names /nowhere/ca.pem, which does not exist");

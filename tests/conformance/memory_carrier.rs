@@ -8,7 +8,7 @@ use std::time::Duration;
 use flowrun::codec::LogScan;
 use flowrun::model::{KeptEvidence, RunId, Seq};
 use flowrun::store::RefreshScope;
-use flowrun::store::shared::{Carrier, NotReached, Put, PutAnswer, Tip};
+use flowrun::store::shared::{Carrier, NoAnswer, Put, PutAnswer, Tip};
 use flowrun::store::{Address, WorkChange, WorkKey};
 
 /// What happens to a request.
@@ -123,11 +123,11 @@ impl Kept {
     }
 
     /// The answer to a request that only reads.
-    fn read<T>(&mut self, read: impl FnOnce(&Self) -> T) -> Result<T, NotReached> {
+    fn read<T>(&mut self, read: impl FnOnce(&Self) -> T) -> Result<T, NoAnswer> {
         let late = std::mem::take(&mut self.late);
         let answer = match self.request() {
             Trouble::None | Trouble::Twice | Trouble::Late => Ok(read(self)),
-            trouble => Err(NotReached(format!("{trouble:?}"))),
+            trouble => Err(NoAnswer::NotReached(format!("{trouble:?}"))),
         };
         self.deliver(late);
         answer
@@ -177,7 +177,7 @@ impl Carrier for MemoryCarrier {
         Address::new("memory:carrier")
     }
 
-    fn tips(&self, scope: RefreshScope, _: Duration) -> Result<Vec<Tip>, NotReached> {
+    fn tips(&self, scope: RefreshScope, _: Duration) -> Result<Vec<Tip>, NoAnswer> {
         self.kept().read(|kept| {
             let is_over = |run: &RunId| kept.over.contains(run);
             let tip = |(run, log): (&RunId, &String)| {
@@ -190,7 +190,7 @@ impl Carrier for MemoryCarrier {
         })
     }
 
-    fn lines(&self, run: &RunId, first: Seq, _: Option<&str>, _: Duration) -> Result<Option<String>, NotReached> {
+    fn lines(&self, run: &RunId, first: Seq, _: Option<&str>, _: Duration) -> Result<Option<String>, NoAnswer> {
         self.kept().read(|kept| {
             let log = kept.runs.get(run)?;
             let before = LogScan::parse(log.as_bytes()).events().filter(|event| event.seq < first).count();
@@ -198,15 +198,15 @@ impl Carrier for MemoryCarrier {
         })
     }
 
-    fn evidence(&self, _: &RunId, wanted: &KeptEvidence, _: Duration) -> Result<Option<Vec<u8>>, NotReached> {
+    fn evidence(&self, _: &RunId, wanted: &KeptEvidence, _: Duration) -> Result<Option<Vec<u8>>, NoAnswer> {
         self.kept().read(|kept| kept.evidence.iter().find(|file| wanted.is_of(file)).cloned())
     }
 
-    fn marked(&self, keys: &[WorkKey], _: Duration) -> Result<Vec<Option<RunId>>, NotReached> {
+    fn marked(&self, keys: &[WorkKey], _: Duration) -> Result<Vec<Option<RunId>>, NoAnswer> {
         self.kept().read(|kept| keys.iter().map(|key| kept.work.get(key).cloned()).collect())
     }
 
-    fn mark_again(&self, run: &RunId, _: Seq, keys: &[WorkKey], _: Duration) -> Result<(), NotReached> {
+    fn mark_again(&self, run: &RunId, _: Seq, keys: &[WorkKey], _: Duration) -> Result<(), NoAnswer> {
         let mut kept = self.kept();
         for key in keys {
             kept.work.entry(key.clone()).or_insert_with(|| run.clone());
@@ -214,7 +214,7 @@ impl Carrier for MemoryCarrier {
         Ok(())
     }
 
-    fn remove(&self, run: &RunId, _: Duration) -> Result<(), NotReached> {
+    fn remove(&self, run: &RunId, _: Duration) -> Result<(), NoAnswer> {
         let mut kept = self.kept();
         kept.runs.remove(run);
         kept.over.remove(run);

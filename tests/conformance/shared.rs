@@ -22,8 +22,8 @@ pub const RUN: &str = "run-1";
 pub trait Faulty: Place + Clone + Default {
     /// Its address.
     const CALLED: &'static str;
-    /// Why it is not reached.
-    const REFUSED: &'static str;
+    /// How its answer begins and ends when a request changes nothing for certain.
+    const NO_ANSWER: [&'static str; 2];
     /// What happens to a second request, and how often two machines race.
     const SECOND: &'static [Trouble];
     const RACES: usize;
@@ -44,7 +44,7 @@ pub trait Faulty: Place + Clone + Default {
 
 impl Faulty for MemoryCarrier {
     const CALLED: &'static str = "memory:carrier";
-    const REFUSED: &'static str = "the network is down";
+    const NO_ANSWER: [&'static str; 2] = ["was not reached: ", "the network is down"];
     const SECOND: &'static [Trouble] = &TROUBLES;
     const RACES: usize = 20;
     const EACH: usize = 4;
@@ -69,7 +69,8 @@ impl Faulty for MemoryCarrier {
 
 impl Faulty for Bucket {
     const CALLED: &'static str = "s3://runs/team";
-    const REFUSED: &'static str = "the bucket does not exist: create it, or name another one";
+    const NO_ANSWER: [&'static str; 2] =
+        ["refuses the request: ", "the bucket does not exist: create it, or name another one"];
     // Here a commit is several requests, so that the second one is a hint most times.
     const SECOND: &'static [Trouble] = &[Trouble::AnswerLost];
     const RACES: usize = 4;
@@ -277,7 +278,8 @@ fn a_carrier_that_is_not_reached_changes_nothing_here<F: Faulty>() {
     carrier.trouble(&[Trouble::NotReached]);
     let error = record(&one.context(), "work").unwrap_err();
     let said = error.to_string();
-    assert!(said.starts_with(&format!("{} was not reached: ", F::CALLED)) && said.ends_with(F::REFUSED), "{said}");
+    let [begin, end] = F::NO_ANSWER;
+    assert!(said.starts_with(&format!("{} {begin}", F::CALLED)) && said.ends_with(end), "{said}");
     assert_eq!(fs::read_to_string(one.file(&run_id(), "events.jsonl")).unwrap(), log);
 }
 

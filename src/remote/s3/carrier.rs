@@ -19,7 +19,7 @@ use crate::remote::s3::log::BucketLog;
 use crate::remote::s3::objects::{Lines, body_of};
 use crate::remote::s3::requests::{Condition, Requests, Upload, Uploaded};
 use crate::remote::s3::work::{Markers, TakenBy, mark_of, run_marked};
-use crate::store::shared::{Carrier, NotReached, Put, PutAnswer, Tip, behind, left_until};
+use crate::store::shared::{Carrier, NoAnswer, Put, PutAnswer, Tip, behind, left_until};
 use crate::store::{Address, RefreshScope, WorkKey};
 
 /// Where the hints of open runs are, and what is said of runs that are over.
@@ -139,7 +139,7 @@ impl S3Carrier {
     }
 
     /// Puts the markers and the lines. An error says why no lines were sent.
-    fn try_to_put(&self, put: &Put<'_>, deadline: Instant) -> Result<PutAnswer, String> {
+    fn try_to_put(&self, put: &Put<'_>, deadline: Instant) -> Result<PutAnswer, NoAnswer> {
         let markers = Markers { requests: &self.requests, run: put.run, before: put.before, deadline };
         for (nth, key) in put.work.taken.iter().enumerate() {
             let other = match markers.take(key) {
@@ -155,13 +155,13 @@ impl S3Carrier {
         let announced = kept.and_then(|()| self.announce(put, deadline));
         let answer = match &announced {
             Ok(_) => self.put_lines(put, deadline),
-            Err(why) => PutAnswer::NotReached(why.clone()),
+            Err(why) => why.clone().into(),
         };
         if answer == PutAnswer::Taken && announced == Ok(Uploaded::Done) {
             self.take_back(put.run, deadline);
         }
         let freed: &[WorkKey] = match &answer {
-            PutAnswer::Taken | PutAnswer::NotReached(_) => &put.work.taken,
+            PutAnswer::Taken | PutAnswer::NotReached(_) | PutAnswer::Refused(_) => &put.work.taken,
             // The marker of a run that is over may be replaced.
             PutAnswer::Done if !put.is_over => &put.work.freed,
             _ => &[],
@@ -171,17 +171,18 @@ impl S3Carrier {
     }
 
     /// Puts a file of evidence, if it is not there. An error says why it may not be there.
-    fn put_evidence(&self, file: &[u8], deadline: Instant) -> Result<(), String> {
+    fn put_evidence(&self, file: &[u8], deadline: Instant) -> Result<(), NoAnswer> {
         let name = format!("{EVIDENCE}{}", sha256_hex(file));
         let upload = Upload { name: &name, body: file, condition: Condition::New, is_over: None };
         match self.requests.put_again(&upload, deadline) {
             Uploaded::Done => return Ok(()),
             Uploaded::Refused => {}
-            Uploaded::Unknown(why) | Uploaded::Not(why) => return Err(why),
+            Uploaded::Unknown(why) => return Err(why.into()),
+            Uploaded::Not(why) => return Err(why),
         }
         // What a client left that died before it had sent everything has another content.
         let Some(there) = self.requests.get(&name, deadline)? else {
-            return Err("a file of evidence is gone".to_owned());
+            return Err("a file of evidence is gone".to_owned().into());
         };
         if there.body == file {
             return Ok(());
@@ -189,12 +190,13 @@ impl S3Carrier {
         match self.requests.put_again(&Upload { condition: Condition::Tag(&there.tag), ..upload }, deadline) {
             // Another writer has put the same bytes.
             Uploaded::Done | Uploaded::Refused => Ok(()),
-            Uploaded::Unknown(why) | Uploaded::Not(why) => Err(why),
+            Uploaded::Unknown(why) => Err(why.into()),
+            Uploaded::Not(why) => Err(why),
         }
     }
 
     /// Lists a run as open before it is, so that it is listed even if this process dies between the two.
-    fn announce(&self, put: &Put<'_>, deadline: Instant) -> Result<Uploaded, String> {
+    fn announce(&self, put: &Put<'_>, deadline: Instant) -> Result<Uploaded, NoAnswer> {
         let is_reopened = || {
             let scan = LogScan::parse(put.lines.as_bytes());
             scan.events().any(|event| matches!(event.kind, EventKind::RunReopened(_)))
@@ -206,7 +208,8 @@ impl S3Carrier {
         let name = format!("{OPEN}{}", key_of(put.run));
         let upload = Upload { name: &name, body: body.as_bytes(), condition: Condition::New, is_over: None };
         match self.requests.put_again(&upload, deadline) {
-            Uploaded::Unknown(why) | Uploaded::Not(why) => Err(why),
+            Uploaded::Unknown(why) => Err(why.into()),
+            Uploaded::Not(why) => Err(why),
             done => Ok(done),
         }
     }
@@ -241,7 +244,7 @@ impl S3Carrier {
                 PutAnswer::Done
             }
             Uploaded::Refused => PutAnswer::Taken,
-            Uploaded::Not(why) => PutAnswer::NotReached(why),
+            Uploaded::Not(why) => why.into(),
             Uploaded::Unknown(why) => {
                 self.tried().insert(name, Tried::Unanswered { body, is_over: put.is_over });
                 PutAnswer::Unknown(why)
@@ -262,7 +265,7 @@ impl S3Carrier {
     }
 
     /// Says how far a run is. An error says why it may not be said.
-    fn tell(&self, run: &RunId, lines: &str, is_over: bool, deadline: Instant) -> Result<(), String> {
+    fn tell(&self, run: &RunId, lines: &str, is_over: bool, deadline: Instant) -> Result<(), NoAnswer> {
         let body = Hint::of(lines).to_body();
         let [open, over] = [OPEN, OVER].map(|state| format!("{state}{}", key_of(run)));
         let name = if is_over { &over } else { &open };
@@ -271,11 +274,12 @@ impl S3Carrier {
             // Not before the other is there: a run that is listed nowhere would be lost.
             Uploaded::Done if is_over => self.requests.delete(&open, deadline).map(|_| ()),
             Uploaded::Done | Uploaded::Refused => Ok(()),
-            Uploaded::Unknown(why) | Uploaded::Not(why) => Err(why),
+            Uploaded::Unknown(why) => Err(why.into()),
+            Uploaded::Not(why) => Err(why),
         }
     }
 
-    fn try_to_list(&self, scope: RefreshScope, deadline: Instant) -> Result<Vec<Tip>, String> {
+    fn try_to_list(&self, scope: RefreshScope, deadline: Instant) -> Result<Vec<Tip>, NoAnswer> {
         let mut tips = BTreeMap::new();
         let states = if scope == RefreshScope::All { &[OVER, OPEN][..] } else { &[OPEN] };
         for state in states {
@@ -290,7 +294,7 @@ impl S3Carrier {
     }
 
     /// The lines of the commit behind `before`, and maybe more.
-    fn try_behind(&self, run: &RunId, before: Seq, deadline: Instant) -> Result<Option<String>, String> {
+    fn try_behind(&self, run: &RunId, before: Seq, deadline: Instant) -> Result<Option<String>, NoAnswer> {
         let log = self.log(run, deadline);
         let races = *self.races.lock().unwrap_or_else(PoisonError::into_inner);
         thread::sleep(races.pause().min(left_until(deadline)));
@@ -318,7 +322,7 @@ impl S3Carrier {
         Ok(Some(if new.is_empty() { lines.text().to_owned() } else { new }))
     }
 
-    fn try_to_remove(&self, run: &RunId, deadline: Instant) -> Result<(), String> {
+    fn try_to_remove(&self, run: &RunId, deadline: Instant) -> Result<(), NoAnswer> {
         self.requests.delete(&mark_of(&WorkKey(run.to_string())), deadline)?;
         for state in [OPEN, OVER] {
             self.requests.delete(&format!("{state}{}", key_of(run)), deadline)?;
@@ -337,8 +341,8 @@ impl Carrier for S3Carrier {
         Address::new(&*self.called)
     }
 
-    fn tips(&self, scope: RefreshScope, left: Duration) -> Result<Vec<Tip>, NotReached> {
-        self.try_to_list(scope, Instant::now() + left).map_err(NotReached)
+    fn tips(&self, scope: RefreshScope, left: Duration) -> Result<Vec<Tip>, NoAnswer> {
+        self.try_to_list(scope, Instant::now() + left)
     }
 
     fn expect(&self, wanted: &[(Tip, Seq)], left: Duration) {
@@ -358,59 +362,59 @@ impl Carrier for S3Carrier {
         });
     }
 
-    fn lines(&self, run: &RunId, first: Seq, mark: Option<&str>, left: Duration) -> Result<Option<String>, NotReached> {
+    fn lines(&self, run: &RunId, first: Seq, mark: Option<&str>, left: Duration) -> Result<Option<String>, NoAnswer> {
         // Without a mark the newest ones are asked for.
         if let Some(mark) = mark
             && let Some(lines) = self.expected().remove(&(run.clone(), mark.to_owned(), first))
         {
             return Ok(Some(lines));
         }
-        self.log(run, Instant::now() + left).lines(first).map_err(NotReached)
+        self.log(run, Instant::now() + left).lines(first)
     }
 
-    fn lines_behind(&self, run: &RunId, before: Seq, left: Duration) -> Result<Option<String>, NotReached> {
-        let lines = self.try_behind(run, before, Instant::now() + left).map_err(NotReached);
+    fn lines_behind(&self, run: &RunId, before: Seq, left: Duration) -> Result<Option<String>, NoAnswer> {
+        let lines = self.try_behind(run, before, Instant::now() + left);
         self.races.lock().unwrap_or_else(PoisonError::into_inner).looked = Some(Instant::now());
         lines
     }
 
-    fn faults_of_log(&self, run: &RunId, left: Duration) -> Result<Vec<String>, NotReached> {
-        self.log(run, Instant::now() + left).faults().map_err(NotReached)
+    fn faults_of_log(&self, run: &RunId, left: Duration) -> Result<Vec<String>, NoAnswer> {
+        self.log(run, Instant::now() + left).faults()
     }
 
-    fn marked(&self, keys: &[WorkKey], left: Duration) -> Result<Vec<Option<RunId>>, NotReached> {
+    fn marked(&self, keys: &[WorkKey], left: Duration) -> Result<Vec<Option<RunId>>, NoAnswer> {
         let deadline = Instant::now() + left;
-        keys.iter().map(|key| run_marked(&self.requests, key, deadline).map_err(NotReached)).collect()
+        keys.iter().map(|key| run_marked(&self.requests, key, deadline)).collect()
     }
 
-    fn mark_again(&self, run: &RunId, last: Seq, keys: &[WorkKey], left: Duration) -> Result<(), NotReached> {
+    fn mark_again(&self, run: &RunId, last: Seq, keys: &[WorkKey], left: Duration) -> Result<(), NoAnswer> {
         let before = Seq(last.0.saturating_sub(1));
         let markers = Markers { requests: &self.requests, run, before, deadline: Instant::now() + left };
         for key in keys {
             // Another open run may have it.
-            markers.take(key).map_err(NotReached)?;
+            markers.take(key)?;
         }
         Ok(())
     }
 
-    fn deletions(&self, left: Duration) -> Result<Vec<String>, NotReached> {
-        self.requests.deletions(Instant::now() + left).map_err(NotReached)
+    fn deletions(&self, left: Duration) -> Result<Vec<String>, NoAnswer> {
+        self.requests.deletions(Instant::now() + left)
     }
 
-    fn evidence(&self, _: &RunId, kept: &KeptEvidence, left: Duration) -> Result<Option<Vec<u8>>, NotReached> {
+    fn evidence(&self, _: &RunId, kept: &KeptEvidence, left: Duration) -> Result<Option<Vec<u8>>, NoAnswer> {
         let found = self.requests.get(&format!("{EVIDENCE}{}", kept.sha256), Instant::now() + left);
-        Ok(found.map_err(NotReached)?.map(|object| object.body))
+        Ok(found?.map(|object| object.body))
     }
 
     fn put(&self, put: &Put<'_>, left: Duration) -> PutAnswer {
-        self.try_to_put(put, Instant::now() + left).unwrap_or_else(PutAnswer::NotReached)
+        self.try_to_put(put, Instant::now() + left).unwrap_or_else(PutAnswer::from)
     }
 
-    fn list_again(&self, run: &RunId, lines: &str, is_over: bool, left: Duration) -> Result<(), NotReached> {
-        self.tell(run, lines, is_over, Instant::now() + left).map_err(NotReached)
+    fn list_again(&self, run: &RunId, lines: &str, is_over: bool, left: Duration) -> Result<(), NoAnswer> {
+        self.tell(run, lines, is_over, Instant::now() + left)
     }
 
-    fn remove(&self, run: &RunId, left: Duration) -> Result<(), NotReached> {
-        self.try_to_remove(run, Instant::now() + left).map_err(NotReached)
+    fn remove(&self, run: &RunId, left: Duration) -> Result<(), NoAnswer> {
+        self.try_to_remove(run, Instant::now() + left)
     }
 }

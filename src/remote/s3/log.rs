@@ -9,7 +9,7 @@ use crate::model::{RunId, Seq};
 use crate::remote::names::key_of;
 use crate::remote::s3::objects::{Lines, last_of_windows, name_of, position_in};
 use crate::remote::s3::requests::{Object, Requests};
-use crate::store::shared::{faults_in, window_of};
+use crate::store::shared::{NoAnswer, faults_in, window_of};
 
 /// How many objects are read at a time.
 const AT_ONCE: usize = 8;
@@ -41,19 +41,19 @@ impl BucketLog<'_> {
     }
 
     /// The positions in the names of the objects after the one of position `after`, in order.
-    pub(super) fn positions(&self, after: Seq) -> Result<Vec<u64>, String> {
+    pub(super) fn positions(&self, after: Seq) -> Result<Vec<u64>, NoAnswer> {
         let after = format!("{:010}", after.0);
         let listed = self.requests.list(&self.prefix(), &after, self.deadline)?;
         Ok(listed.iter().filter_map(|object| position_in(&object.name)).collect())
     }
 
     /// The object of the commit that follows `before`.
-    pub(super) fn object(&self, before: Seq) -> Result<Option<Object>, String> {
+    pub(super) fn object(&self, before: Seq) -> Result<Option<Object>, NoAnswer> {
         self.requests.get(&self.name(before), self.deadline)
     }
 
     /// The lines from the event at `first` on; `None` if there is no such run.
-    pub(super) fn lines(&self, first: Seq) -> Result<Option<String>, String> {
+    pub(super) fn lines(&self, first: Seq) -> Result<Option<String>, NoAnswer> {
         let begin = window_of(Seq(first.0.saturating_sub(1)));
         let lines = self.join(&self.positions(begin)?, first)?;
         if lines.is_some() || begin == Seq(0) {
@@ -64,7 +64,7 @@ impl BucketLog<'_> {
     }
 
     /// The end of the log; `None` if there is no such run.
-    pub(super) fn end(&self) -> Result<Option<LogObject>, String> {
+    pub(super) fn end(&self) -> Result<Option<LogObject>, NoAnswer> {
         for at in self.positions(Seq(0))?.into_iter().rev() {
             let Some(object) = self.object(Seq(at - 1))? else { continue };
             if let Some(lines) = Lines::of(&object.body) {
@@ -76,7 +76,7 @@ impl BucketLog<'_> {
 
     /// What is wrong with the log, in words. Of the windows that are full it reads the object that readers read, of the
     /// last one all.
-    pub(super) fn faults(&self) -> Result<Vec<String>, String> {
+    pub(super) fn faults(&self) -> Result<Vec<String>, NoAnswer> {
         let positions = self.positions(Seq(0))?;
         let Some(last) = positions.last() else { return Ok(Vec::new()) };
         let mut read = last_of_windows(&positions, Seq(1));
@@ -87,7 +87,8 @@ impl BucketLog<'_> {
         let lines = match self.join(&positions, Seq(1)) {
             Ok(Some(lines)) => lines,
             Ok(None) => return Ok(vec!["its first events are missing".to_owned()]),
-            Err(why) => return Ok(vec![why]),
+            Err(NoAnswer::Refused(why)) => return Ok(vec![why]),
+            Err(error) => return Err(error),
         };
         let mut faults = faults_in(&lines);
         for (at, object) in objects {
@@ -102,7 +103,7 @@ impl BucketLog<'_> {
     }
 
     /// The lines from `first` on, from the objects at these positions; `None` if they do not reach back to it.
-    fn join(&self, positions: &[u64], first: Seq) -> Result<Option<String>, String> {
+    fn join(&self, positions: &[u64], first: Seq) -> Result<Option<String>, NoAnswer> {
         let mut known = self.read_all(&last_of_windows(positions, first))?;
         let (mut parts, mut end) = (Vec::new(), Seq(u64::MAX));
         for at in positions.iter().rev().copied().filter(|at| *at >= 1) {
@@ -116,7 +117,8 @@ impl BucketLog<'_> {
             let Some(lines) = read else { continue };
             let next = lines.last().next();
             if end != Seq(u64::MAX) && positions.binary_search(&next.0).is_err() {
-                return Err(format!("the object at position {next} of the log of run {} is missing", self.run));
+                let why = format!("the object at position {next} of the log of run {} is missing", self.run);
+                return Err(NoAnswer::Refused(why));
             }
             parts.push(lines.between(first, end));
             end = lines.first();
@@ -129,14 +131,14 @@ impl BucketLog<'_> {
     }
 
     /// The objects at these positions; `None` for one that is void.
-    fn read_all(&self, positions: &[u64]) -> Result<BTreeMap<u64, Option<Lines>>, String> {
+    fn read_all(&self, positions: &[u64]) -> Result<BTreeMap<u64, Option<Lines>>, NoAnswer> {
         let next = AtomicUsize::new(0);
         let read_some = || {
             let mut read = Vec::new();
             while let Some(at) = positions.get(next.fetch_add(1, Ordering::Relaxed)) {
                 read.push((*at, self.read(*at)?));
             }
-            Ok::<_, String>(read)
+            Ok::<_, NoAnswer>(read)
         };
         if positions.len() <= 1 {
             return Ok(read_some()?.into_iter().collect());
@@ -151,7 +153,7 @@ impl BucketLog<'_> {
         })
     }
 
-    fn read(&self, at: u64) -> Result<Option<Lines>, String> {
+    fn read(&self, at: u64) -> Result<Option<Lines>, NoAnswer> {
         Ok(self.object(Seq(at - 1))?.and_then(|object| Lines::of(&object.body)))
     }
 }

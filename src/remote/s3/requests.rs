@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::host::{HttpAnswer, HttpClient, HttpFault, HttpRequest};
 use crate::remote::s3::credentials::CredentialChain;
-use crate::store::shared::left_until;
+use crate::store::shared::{NoAnswer, left_until};
 
 /// How long a signature counts. A request that is late arrives no later.
 const SIGNED_FOR: Duration = Duration::from_mins(5);
@@ -86,12 +86,12 @@ pub(super) enum Uploaded {
     /// It may be there, or arrive later.
     Unknown(String),
     /// It is not there, and does not arrive later.
-    Not(String),
+    Not(NoAnswer),
 }
 
 impl Requests {
     /// An object; `None` if there is none of this name.
-    pub(super) fn get(&self, name: &str, deadline: Instant) -> Result<Option<Object>, String> {
+    pub(super) fn get(&self, name: &str, deadline: Instant) -> Result<Option<Object>, NoAnswer> {
         let key = self.key(name);
         let sign =
             |credentials: &Credentials| self.bucket.get_object(Some(credentials), &key).sign(SIGNED_FOR).to_string();
@@ -103,12 +103,12 @@ impl Requests {
                 Ok(Some(Object { body: answer.body, tag, is_over }))
             }
             404 if code_in(&answer.body) != Some("NoSuchBucket") => Ok(None),
-            _ => Err(complaint(&answer)),
+            _ => Err(refusal(&answer)),
         }
     }
 
     /// The objects whose names begin with `prefix`, those after `after` behind it, in order.
-    pub(super) fn list(&self, prefix: &str, after: &str, deadline: Instant) -> Result<Vec<ListedObject>, String> {
+    pub(super) fn list(&self, prefix: &str, after: &str, deadline: Instant) -> Result<Vec<ListedObject>, NoAnswer> {
         let prefix = &*self.key(prefix);
         let (mut found, mut token) = (Vec::new(), None);
         for _ in 0..PAGES {
@@ -124,10 +124,10 @@ impl Requests {
             };
             let answer = self.read(&sign, ANSWER_BYTES, deadline)?;
             if answer.status != 200 {
-                return Err(complaint(&answer));
+                return Err(refusal(&answer));
             }
             let page = std::str::from_utf8(&answer.body).ok().and_then(|text| ListObjectsV2::parse_response(text).ok());
-            let page = page.ok_or("its list of objects cannot be read")?;
+            let page = page.ok_or_else(|| "its list of objects cannot be read".to_owned())?;
             for object in page.contents {
                 if let Some(name) = object.key.strip_prefix(prefix) {
                     let tag = object.etag.or(object.last_modified).unwrap_or_default();
@@ -139,7 +139,7 @@ impl Requests {
                 return Ok(found);
             }
         }
-        Err(format!("more than {} objects have names that begin with {prefix}", found.len()))
+        Err(format!("more than {} objects have names that begin with {prefix}", found.len()).into())
     }
 
     /// Writes an object, once.
@@ -164,20 +164,20 @@ impl Requests {
     }
 
     /// Removes an object, if it is there.
-    pub(super) fn delete(&self, name: &str, deadline: Instant) -> Result<(), String> {
+    pub(super) fn delete(&self, name: &str, deadline: Instant) -> Result<(), NoAnswer> {
         let credentials = self.credentials.get(deadline)?;
         let url = self.bucket.delete_object(Some(&credentials), &self.key(name)).sign(SIGNED_FOR).to_string();
         let answer = self.send("DELETE", &url, &[], None, ANSWER_BYTES, deadline).map_err(HttpFault::why)?;
         match answer.status {
             200 | 204 => Ok(()),
             404 if code_in(&answer.body) != Some("NoSuchBucket") => Ok(()),
-            _ => Err(complaint(&answer)),
+            _ => Err(refusal(&answer)),
         }
     }
 
     /// The rules of the bucket that delete objects of these names after a time, in words. A bucket whose rules may not be read
     /// counts as one without.
-    pub(super) fn deletions(&self, deadline: Instant) -> Result<Vec<String>, String> {
+    pub(super) fn deletions(&self, deadline: Instant) -> Result<Vec<String>, NoAnswer> {
         let sign = |credentials: &Credentials| {
             let mut get = self.bucket.get_object(Some(credentials), "");
             get.query_mut().insert("lifecycle", "");
@@ -196,7 +196,7 @@ impl Requests {
     }
 
     /// An error says why nothing was written.
-    fn try_to_put(&self, upload: &Upload<'_>, deadline: Instant) -> Result<Uploaded, String> {
+    fn try_to_put(&self, upload: &Upload<'_>, deadline: Instant) -> Result<Uploaded, NoAnswer> {
         let digest = STANDARD.encode(Sha256::digest(upload.body));
         // Servers that know it store nothing when the body is cut off.
         let mut headers = vec![("x-amz-checksum-sha256", &*digest)];
@@ -219,7 +219,7 @@ impl Requests {
             let url = put.sign(SIGNED_FOR).to_string();
             let answer = match self.send("PUT", &url, &headers, Some(upload.body), ANSWER_BYTES, deadline) {
                 Ok(answer) => answer,
-                Err(HttpFault::NotSent(why)) => return Err(why),
+                Err(HttpFault::NotSent(why)) => return Err(why.into()),
                 Err(HttpFault::Unknown(why)) => return Ok(Uploaded::Unknown(why)),
             };
             return match answer.status {
@@ -233,13 +233,18 @@ impl Requests {
                     is_renewed = true;
                     continue;
                 }
-                _ => Err(complaint(&answer)),
+                _ => Err(refusal(&answer)),
             };
         }
     }
 
     /// Sends a request that only reads, again after an answer that may pass.
-    fn read(&self, sign: &dyn Fn(&Credentials) -> String, most: u64, deadline: Instant) -> Result<HttpAnswer, String> {
+    fn read(
+        &self,
+        sign: &dyn Fn(&Credentials) -> String,
+        most: u64,
+        deadline: Instant,
+    ) -> Result<HttpAnswer, NoAnswer> {
         let mut tries = 1;
         loop {
             let credentials = self.credentials.get(deadline)?;
@@ -250,11 +255,11 @@ impl Requests {
                     complaint(&answer)
                 }
                 Ok(answer) => return Ok(answer),
-                Err(HttpFault::NotSent(why)) => return Err(why),
+                Err(HttpFault::NotSent(why)) => return Err(why.into()),
                 Err(HttpFault::Unknown(why)) => why,
             };
             if tries == TRIES || left_until(deadline).is_zero() {
-                return Err(why);
+                return Err(why.into());
             }
             pause(tries, deadline);
             tries += 1;
@@ -300,6 +305,12 @@ fn code_in(body: &[u8]) -> Option<&str> {
     let (code, _) = rest.split_once("</Code>")?;
     let is_code = !code.is_empty() && code.len() <= 60 && code.bytes().all(|byte| byte.is_ascii_alphanumeric());
     is_code.then_some(code)
+}
+
+/// Why a request was not carried out, by an answer that is no success.
+fn refusal(answer: &HttpAnswer) -> NoAnswer {
+    let why = complaint(answer);
+    if is_passing(answer.status) { NoAnswer::NotReached(why) } else { NoAnswer::Refused(why) }
 }
 
 /// What an answer complains about. It quotes nothing but the code: the rest may hold what was signed.

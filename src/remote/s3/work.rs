@@ -18,7 +18,7 @@ use crate::remote::s3::log::BucketLog;
 use crate::remote::s3::objects::is_whole;
 use crate::remote::s3::requests::{Condition, Requests, Upload, Uploaded};
 use crate::store::WorkKey;
-use crate::store::shared::left_until;
+use crate::store::shared::{NoAnswer, left_until};
 
 /// How long a writer has to put its lines after its marker before it loses its place.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -68,7 +68,7 @@ impl Markers<'_> {
     ///
     /// # Errors
     /// Why that is not known. Nothing but a marker was written.
-    pub(super) fn take(&self, key: &WorkKey) -> Result<TakenBy, String> {
+    pub(super) fn take(&self, key: &WorkKey) -> Result<TakenBy, NoAnswer> {
         // The marker that is waited for, and since when.
         let mut waited: Option<(String, Instant)> = None;
         if self.write(key, Some(self.run), Condition::New)? {
@@ -100,7 +100,7 @@ impl Markers<'_> {
                 return Ok(TakenBy::Own);
             }
             if left_until(self.deadline).is_zero() {
-                return Err("the time is up".to_owned());
+                return Err("the time is up".to_owned().into());
             }
             thread::sleep(PAUSE);
         }
@@ -116,13 +116,13 @@ impl Markers<'_> {
     }
 
     /// Writes a marker. Returns whether its condition holds.
-    fn write(&self, key: &WorkKey, run: Option<&RunId>, condition: Condition<'_>) -> Result<bool, String> {
+    fn write(&self, key: &WorkKey, run: Option<&RunId>, condition: Condition<'_>) -> Result<bool, NoAnswer> {
         let marker = Marker { about: key.0.clone(), run: run.cloned(), seq: self.before.next(), nonce: nonce() };
         let body = serde_json::to_string(&marker).expect("BUG: a marker cannot be written as JSON") + "\n";
         self.put(&mark_of(key), body.as_bytes(), condition)
     }
 
-    fn put(&self, name: &str, body: &[u8], condition: Condition<'_>) -> Result<bool, String> {
+    fn put(&self, name: &str, body: &[u8], condition: Condition<'_>) -> Result<bool, NoAnswer> {
         match self.requests.put(&Upload { name, body, condition, is_over: None }, self.deadline) {
             Uploaded::Done => Ok(true),
             // Without an answer it is read again: even this process's own marker is replaced then.
@@ -132,7 +132,7 @@ impl Markers<'_> {
     }
 
     /// How the run of a marker is that was made for its position `seq`.
-    fn owner(&self, run: &RunId, seq: Seq) -> Result<Owner, String> {
+    fn owner(&self, run: &RunId, seq: Seq) -> Result<Owner, NoAnswer> {
         let log = BucketLog { requests: self.requests, run, deadline: self.deadline };
         match log.end()? {
             Some(end) if !end.is_over => return Ok(Owner::Open),
@@ -148,7 +148,7 @@ impl Markers<'_> {
     }
 
     /// Takes the position `seq` of another run from a writer that has not come to it. Returns whether that is done.
-    fn take_place(&self, run: &RunId, seq: Seq, void: Option<&str>) -> Result<bool, String> {
+    fn take_place(&self, run: &RunId, seq: Seq, void: Option<&str>) -> Result<bool, NoAnswer> {
         let log = BucketLog { requests: self.requests, run, deadline: self.deadline };
         let name = log.name(Seq(seq.0.saturating_sub(1)));
         self.put(&name, format!("void {}\n", nonce()).as_bytes(), void.map_or(Condition::New, Condition::Tag))
@@ -156,7 +156,7 @@ impl Markers<'_> {
 }
 
 /// The run that is marked as being about `key`.
-pub(super) fn run_marked(requests: &Requests, key: &WorkKey, deadline: Instant) -> Result<Option<RunId>, String> {
+pub(super) fn run_marked(requests: &Requests, key: &WorkKey, deadline: Instant) -> Result<Option<RunId>, NoAnswer> {
     let found = requests.get(&mark_of(key), deadline)?;
     let marker = found.and_then(|object| serde_json::from_slice::<Marker>(&object.body).ok());
     Ok(marker.and_then(|marker| marker.run))

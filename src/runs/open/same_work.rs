@@ -183,6 +183,24 @@ pub(crate) fn has_second_run(project: &OpenedProject, run: &RunDocument) -> bool
     matches!(second_run(project, Some(&run.id), &SameWork::of(run)), Ok(Some(_)))
 }
 
+/// Tells a store that machines share which other open run is about what `run` is no longer about: of two that share it, the store
+/// names one. What cannot be told is found by the doctor.
+pub(crate) fn pass_on(project: &OpenedProject, run: &RunId, freed: &[WorkKey]) {
+    if freed.is_empty() || project.runs().copies_with(run).is_none() {
+        return;
+    }
+    let (Ok(runs), Ok(wait)) = (Runs::read_open(project), project.lock_wait()) else { return };
+    let keys = IssueKeys::at(&project.cx, project.root().to_owned());
+    for other in runs.open() {
+        let id = &other.head.run_id;
+        let mut work = SameWork::new(other.issue.clone(), other.pr, &other.head.workflow).keys(&keys);
+        work.retain(|key| freed.contains(key));
+        if id != run && !work.is_empty() && project.runs().copies_with(id).is_some() {
+            let _ = project.runs().put_again(id, work, &project.cx.write_request(project.cx.now(), wait));
+        }
+    }
+}
+
 /// What an open run is about, by which a store that several machines share tells it.
 pub(crate) fn work_of(project: &OpenedProject, run: &dyn StoredRun) -> Result<Vec<WorkKey>> {
     if for_listing(project, run)?.summary.head.status.is_terminal() {

@@ -25,16 +25,18 @@ use crate::model::{
 };
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
-use crate::runs::open::checkout::{committed_beyond, elsewhere, refuse_joined, refuse_log_elsewhere, refuse_what_git_has};
+use crate::runs::open::checkout::{
+    committed_beyond, elsewhere, refuse_joined, refuse_log_elsewhere, refuse_what_git_has,
+};
 use crate::runs::open::fault::refusal;
 use crate::runs::open::pinned::catalog_machine;
 use crate::runs::open::proof::Proofs;
 use crate::runs::open::recap::{pinned_by_recap, recap_with, recapped};
-use crate::runs::open::same_work::SameWork;
+use crate::runs::open::same_work::{SameWork, pass_on};
 use crate::runs::open::view::with_earlier;
 use crate::runs::write::begun::note_workers;
 use crate::runs::write::transaction::behind::{Behind, others_publish};
-use crate::store::{Batch, Document, Presence, RunWriter, StoreError, StoredRun, WriteRequest, pause_after};
+use crate::store::{Batch, Document, Presence, RunWriter, StoreError, StoredRun, WorkKey, WriteRequest, pause_after};
 
 /// How often to look at the files for one command: at each look another command may have ended.
 const LOOKS: u32 = 3;
@@ -63,6 +65,8 @@ pub(crate) struct Transaction<'a> {
     workflow: OnceCell<Option<Rc<Machine>>>,
     /// What others are about to publish.
     behind: Option<Behind>,
+    /// What the run is no longer about.
+    freed: Vec<WorkKey>,
     /// Events that are not committed yet.
     pending: Vec<Event>,
     /// The `run.yaml` for the state with these events.
@@ -94,7 +98,7 @@ pub(crate) fn transact_as<T>(
 ) -> Result<T> {
     let (mut lost, started) = (0, Instant::now());
     let mut told = Vec::new();
-    let (mut proofs, mut looks) = (None, 0);
+    let (mut proofs, mut looks, mut freed) = (None, 0, Vec::new());
     loop {
         let mut is_certain = false;
         let left = request.wait.saturating_sub(started.elapsed());
@@ -106,6 +110,7 @@ pub(crate) fn transact_as<T>(
                 tx.proofs.clone_from(&proofs);
                 let done = tx.run_to_its_end(&mut act);
                 is_certain = tx.is_certain;
+                freed.append(&mut tx.freed);
                 if let Some(chores) = tx.writer.chores() {
                     told.extend(chores.take_notes());
                 }
@@ -136,7 +141,11 @@ pub(crate) fn transact_as<T>(
             }
             // Nor of an answer that nothing is to be done: another machine may have changed what it rests on.
             Ok(_) if !is_certain && !run.is_current() => told.extend(run.catch_up(request)?),
-            done => return done,
+            done => {
+                // Another run is asked about for this, so not while this one is locked.
+                pass_on(project, run.id(), &freed);
+                return done;
+            }
         }
     }
 }
@@ -208,6 +217,7 @@ impl<'a> Transaction<'a> {
             proofs: None,
             workflow,
             behind: None,
+            freed: Vec::new(),
             pending: Vec::new(),
             next_text: None,
         };
@@ -423,6 +433,7 @@ impl<'a> Transaction<'a> {
             committed => committed?,
         };
         self.is_certain = true;
+        self.freed.append(&mut batch.work.freed);
         if grown > limits::FULL_RUN_BYTES / 4 * 3 {
             let percent = grown / (limits::FULL_RUN_BYTES / 100);
             // Said once, although several commits may make up one command.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::codec::LogScan;
 use crate::model::{KeptEvidence, RunId, Seq, limits};
 use crate::store::address::Address;
+use crate::store::error::StoreError;
 use crate::store::request::LOCK_WAIT;
 use crate::store::run_store::RefreshScope;
 use crate::store::work::{WorkChange, WorkKey};
@@ -25,8 +26,8 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     /// Takes at most `left`.
     ///
     /// # Errors
-    /// [`NotReached`].
-    fn tips(&self, scope: RefreshScope, left: Duration) -> Result<Vec<Tip>, NotReached>;
+    /// [`NoAnswer`].
+    fn tips(&self, scope: RefreshScope, left: Duration) -> Result<Vec<Tip>, NoAnswer>;
 
     /// The lines of these runs are asked for next, each from this position on. A carrier may bring them all at once, and
     /// keep them until then. Takes at most `left`. What does not succeed is found out when they are asked for.
@@ -38,23 +39,23 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     /// were added after that tip was read may be missing. Takes at most `left`.
     ///
     /// # Errors
-    /// [`NotReached`].
-    fn lines(&self, run: &RunId, first: Seq, mark: Option<&str>, left: Duration) -> Result<Option<String>, NotReached>;
+    /// [`NoAnswer`].
+    fn lines(&self, run: &RunId, first: Seq, mark: Option<&str>, left: Duration) -> Result<Option<String>, NoAnswer>;
 
     /// The lines behind the position `before`, at least those of the commit that has the next one; `None` if there is no
     /// such run, or if it ends before that position. Takes at most `left`.
     ///
     /// # Errors
-    /// [`NotReached`].
-    fn lines_behind(&self, run: &RunId, before: Seq, left: Duration) -> Result<Option<String>, NotReached> {
+    /// [`NoAnswer`].
+    fn lines_behind(&self, run: &RunId, before: Seq, left: Duration) -> Result<Option<String>, NoAnswer> {
         Ok(behind(before, self.lines(run, before.max(Seq(1)), None, left)?))
     }
 
     /// What is wrong with the log of a run, in words. Takes at most `left`.
     ///
     /// # Errors
-    /// [`NotReached`].
-    fn faults_of_log(&self, run: &RunId, left: Duration) -> Result<Vec<String>, NotReached> {
+    /// [`NoAnswer`].
+    fn faults_of_log(&self, run: &RunId, left: Duration) -> Result<Vec<String>, NoAnswer> {
         let lines = self.lines(run, Seq(1), None, left)?;
         Ok(lines.map(|lines| faults_in(&lines)).unwrap_or_default())
     }
@@ -62,21 +63,21 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     /// Which run is marked as being about each of these. Takes at most `left`.
     ///
     /// # Errors
-    /// [`NotReached`].
-    fn marked(&self, keys: &[WorkKey], left: Duration) -> Result<Vec<Option<RunId>>, NotReached>;
+    /// [`NoAnswer`].
+    fn marked(&self, keys: &[WorkKey], left: Duration) -> Result<Vec<Option<RunId>>, NoAnswer>;
 
     /// Marks an open run, whose last position is `last`, as being about these, where no other one is: marks may have been deleted.
     /// Takes at most `left`.
     ///
     /// # Errors
-    /// [`NotReached`].
-    fn mark_again(&self, run: &RunId, last: Seq, keys: &[WorkKey], left: Duration) -> Result<(), NotReached>;
+    /// [`NoAnswer`].
+    fn mark_again(&self, run: &RunId, last: Seq, keys: &[WorkKey], left: Duration) -> Result<(), NoAnswer>;
 
     /// What deletes parts of it after a time, in words. Takes at most `left`.
     ///
     /// # Errors
-    /// [`NotReached`].
-    fn deletions(&self, left: Duration) -> Result<Vec<String>, NotReached> {
+    /// [`NoAnswer`].
+    fn deletions(&self, left: Duration) -> Result<Vec<String>, NoAnswer> {
         let _ = left;
         Ok(Vec::new())
     }
@@ -89,8 +90,8 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     /// The bytes of a file that a commit of the run brought with it; `None` if it does not have them. Takes at most `left`.
     ///
     /// # Errors
-    /// [`NotReached`].
-    fn evidence(&self, run: &RunId, kept: &KeptEvidence, left: Duration) -> Result<Option<Vec<u8>>, NotReached>;
+    /// [`NoAnswer`].
+    fn evidence(&self, run: &RunId, kept: &KeptEvidence, left: Duration) -> Result<Option<Vec<u8>>, NoAnswer>;
 
     /// Puts lines behind the last ones of a run, all or none, and the files that they name before them. Takes at most `left`.
     fn put(&self, put: &Put<'_>, left: Duration) -> PutAnswer;
@@ -99,8 +100,8 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     /// its lines. Takes at most `left`. A carrier that lists what it has does nothing.
     ///
     /// # Errors
-    /// [`NotReached`].
-    fn list_again(&self, run: &RunId, lines: &str, is_over: bool, left: Duration) -> Result<(), NotReached> {
+    /// [`NoAnswer`].
+    fn list_again(&self, run: &RunId, lines: &str, is_over: bool, left: Duration) -> Result<(), NoAnswer> {
         let _ = (run, lines, is_over, left);
         Ok(())
     }
@@ -108,8 +109,8 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     /// Removes a run that was made to try the carrier, and the mark for what has its id as a name. Takes at most `left`.
     ///
     /// # Errors
-    /// [`NotReached`].
-    fn remove(&self, run: &RunId, left: Duration) -> Result<(), NotReached>;
+    /// [`NoAnswer`].
+    fn remove(&self, run: &RunId, left: Duration) -> Result<(), NoAnswer>;
 }
 
 /// How far a run is.
@@ -173,9 +174,49 @@ pub enum PutAnswer {
     NotReached(String),
 }
 
-/// The carrier did not answer; the text says what was tried and what became of it.
+/// Why a carrier gave no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotReached(pub String);
+pub enum NoAnswer {
+    /// It was not reached; the text says what was tried and what became of it. A later try may succeed.
+    NotReached(String),
+    /// It refuses the request, and would refuse it again; the text has its words.
+    Refused(String),
+}
+
+impl NoAnswer {
+    /// The reason alone.
+    #[must_use]
+    pub fn why(&self) -> &str {
+        match self {
+            Self::NotReached(why) | Self::Refused(why) => why,
+        }
+    }
+
+    /// The error of the store at this address.
+    #[must_use]
+    pub fn at(self, at: Address) -> StoreError {
+        match self {
+            Self::NotReached(why) => StoreError::Unreached { at, why },
+            Self::Refused(why) => StoreError::Refused { at, why },
+        }
+    }
+}
+
+/// What goes wrong on this side of the network.
+impl From<String> for NoAnswer {
+    fn from(why: String) -> Self {
+        Self::NotReached(why)
+    }
+}
+
+impl From<NoAnswer> for PutAnswer {
+    fn from(answer: NoAnswer) -> Self {
+        match answer {
+            NoAnswer::NotReached(why) => Self::NotReached(why),
+            NoAnswer::Refused(why) => Self::Refused(why),
+        }
+    }
+}
 
 /// Of the lines from the position `before` on those behind it; `None` if there is none at that position.
 pub(crate) fn behind(before: Seq, lines: Option<String>) -> Option<String> {

@@ -11,7 +11,7 @@ use crate::store::error::StoreError;
 use crate::store::local::{LockedRun, Project, RunDir};
 use crate::store::request::WriteRequest;
 use crate::store::run_store::{RefreshScope, RunWriter as _, StoredRun as _};
-use crate::store::shared::carrier::{Carrier, NotReached, Tip};
+use crate::store::shared::carrier::{Carrier, NoAnswer, Tip};
 use crate::store::shared::probe::is_of_a_trial;
 use crate::store::shared::settle::left_until;
 
@@ -193,7 +193,7 @@ impl Copies {
 
     /// The runs of `scope` that the carrier has.
     pub(super) fn tips(&self, scope: RefreshScope, left: Duration) -> Result<Vec<Tip>, StoreError> {
-        let mut tips = self.carrier.tips(scope, left).map_err(|error| self.not_reached(error))?;
+        let mut tips = self.carrier.tips(scope, left).map_err(|error| self.no_answer(error))?;
         tips.retain(|tip| !is_of_a_trial(&tip.run));
         Ok(tips)
     }
@@ -203,7 +203,7 @@ impl Copies {
         match self.carrier.lines(id, first, mark, left_until(deadline)) {
             Ok(Some(lines)) => Ok(lines),
             Ok(None) => Err(StoreError::Lost { run: id.clone(), at: self.carrier.address() }),
-            Err(error) => Err(self.not_reached(error)),
+            Err(error) => Err(self.no_answer(error)),
         }
     }
 
@@ -219,8 +219,8 @@ impl Copies {
         if follows { Ok(()) } else { Err(StoreError::NotALog { at: self.address(id), after }) }
     }
 
-    pub(super) fn not_reached(&self, NotReached(why): NotReached) -> StoreError {
-        StoreError::Unreached { at: self.carrier.address(), why }
+    pub(super) fn no_answer(&self, why: NoAnswer) -> StoreError {
+        why.at(self.carrier.address())
     }
 
     pub(super) fn address(&self, id: &RunId) -> Address {

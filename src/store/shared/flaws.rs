@@ -21,7 +21,7 @@ impl Shared {
     ) -> Result<Vec<StoreFlaw>, StoreError> {
         let deadline = Instant::now() + request.wait;
         let carrier = &*self.copies.carrier;
-        let deletions = carrier.deletions(left_until(deadline)).map_err(|error| self.copies.not_reached(error))?;
+        let deletions = carrier.deletions(left_until(deadline)).map_err(|error| self.copies.no_answer(error))?;
         let mut flaws: Vec<StoreFlaw> = deletions.into_iter().map(|why| StoreFlaw::Deletes { why }).collect();
         let tips = self.copies.tips(RefreshScope::All, left_until(deadline))?;
         for run in self.ids_of_copies()? {
@@ -54,9 +54,11 @@ impl Shared {
             return Ok(flaws);
         }
         let (carrier, keys) = (&*self.copies.carrier, work_of(run));
-        let marked = carrier.marked(&keys, left_until(deadline)).map_err(|error| self.copies.not_reached(error))?;
+        let marked = carrier.marked(&keys, left_until(deadline)).map_err(|error| self.copies.no_answer(error))?;
         for (about, instead) in keys.into_iter().zip(marked) {
-            if instead.as_ref() != Some(run) {
+            // Of two that are about the same on purpose, such as a run and its fork, one has the mark.
+            let is_of_another = instead.as_ref().is_some_and(|other| other != run && work_of(other).contains(&about));
+            if instead.as_ref() != Some(run) && !is_of_another {
                 flaws.push(StoreFlaw::Unmarked { run: run.clone(), about, instead });
             }
         }
@@ -69,15 +71,14 @@ impl Shared {
             return Ok(vec![StoreFlaw::Unfinished { run: run.clone() }]);
         }
         let carrier = &*self.copies.carrier;
-        let faults =
-            carrier.faults_of_log(run, left_until(deadline)).map_err(|error| self.copies.not_reached(error))?;
+        let faults = carrier.faults_of_log(run, left_until(deadline)).map_err(|error| self.copies.no_answer(error))?;
         if !faults.is_empty() {
             return Ok(faults.into_iter().map(|why| StoreFlaw::Damaged { run: run.clone(), why }).collect());
         }
         // The copy first: another machine may go on meanwhile.
         let here = self.copies.last_of(run)?;
         let there =
-            carrier.lines_behind(run, here, left_until(deadline)).map_err(|error| self.copies.not_reached(error))?;
+            carrier.lines_behind(run, here, left_until(deadline)).map_err(|error| self.copies.no_answer(error))?;
         let run = run.clone();
         Ok(match there {
             // A directory without a log was never a copy.

@@ -27,7 +27,7 @@ mod store;
 mod unaccepted;
 mod writer;
 
-pub use carrier::{Carrier, NotReached, Put, PutAnswer, Tip, window_of};
+pub use carrier::{Carrier, NoAnswer, Put, PutAnswer, Tip, window_of};
 #[cfg(feature = "network")]
 pub(crate) use carrier::{behind, faults_in};
 pub use copy::{ShowEvents, ShownText};

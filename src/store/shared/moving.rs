@@ -136,7 +136,7 @@ impl Copies {
         let carrier = &*self.carrier;
         let there = match carrier.lines(id, Seq(1), None, left_until(deadline)) {
             Ok(there) => there.unwrap_or_default(),
-            Err(error) => return Err(self.not_reached(error)),
+            Err(error) => return Err(self.no_answer(error)),
         };
         if there.len() > lines.len() && there.starts_with(&**lines) {
             // Another machine has gone on since.
@@ -150,7 +150,7 @@ impl Copies {
         let begun = WorkChange { taken: if is_over { Vec::new() } else { work }, freed: Vec::new() };
         if rest.is_empty() {
             let listed = carrier.list_again(id, lines, is_over, left_until(deadline));
-            listed.map_err(|error| self.not_reached(error))?;
+            listed.map_err(|error| self.no_answer(error))?;
         }
         while !rest.is_empty() {
             let (part, later) = rest.split_at(end_of_part(rest));
@@ -171,7 +171,7 @@ impl Copies {
         if was_begun && !begun.taken.is_empty() {
             // What it is about went with its beginning, and may have been deleted since.
             let marked = carrier.mark_again(id, before, &begun.taken, left_until(deadline));
-            marked.map_err(|error| self.not_reached(error))?;
+            marked.map_err(|error| self.no_answer(error))?;
         }
         Ok(())
     }

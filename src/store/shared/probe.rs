@@ -10,7 +10,7 @@ use crate::codec::{LogScan, seal};
 use crate::model::{Event, EventId, EventKind, Explain as _, RunId, RunStatus, Seq, StatusChange, Timestamp};
 use crate::store::error::StoreError;
 use crate::store::run_store::RefreshScope;
-use crate::store::shared::carrier::{Carrier, NotReached, Put, PutAnswer};
+use crate::store::shared::carrier::{Carrier, NoAnswer, Put, PutAnswer};
 use crate::store::shared::settle::{Settled, left_until, settle};
 use crate::store::work::{WorkChange, WorkKey};
 
@@ -24,8 +24,8 @@ const LEFT_AFTER: u64 = 60 * 60 * 1000;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BrokenPromise {
     /// It does not answer.
-    #[error("it was not reached: {0}")]
-    NotReached(String),
+    #[error("it gives no answer: {}", .0.why())]
+    NoAnswer(NoAnswer),
     /// Several writers got one position.
     #[error("{winners} of {RACERS} writers got one position {}, where one may", at(*before))]
     SeveralWinners {
@@ -57,9 +57,9 @@ pub enum BrokenPromise {
     NotEnded(String),
 }
 
-impl From<NotReached> for BrokenPromise {
-    fn from(NotReached(why): NotReached) -> Self {
-        Self::NotReached(why)
+impl From<NoAnswer> for BrokenPromise {
+    fn from(why: NoAnswer) -> Self {
+        Self::NoAnswer(why)
     }
 }
 
@@ -138,7 +138,7 @@ fn refuse_unless_done(
     match settled {
         Ok(Settled::Ours) => Ok(()),
         Ok(Settled::Theirs(_)) => Err(BrokenPromise::OtherLines),
-        Err(StoreError::Unreached { why, .. }) => Err(BrokenPromise::NotReached(why)),
+        Err(StoreError::Unreached { why, .. }) => Err(NoAnswer::NotReached(why).into()),
         Err(StoreError::Refused { why, .. }) => Err(broken(why)),
         Err(error) => Err(broken(error.one_line())),
     }
@@ -197,7 +197,7 @@ fn race(
             PutAnswer::Taken | PutAnswer::WorkTaken { .. } => {}
         }
     }
-    Err(BrokenPromise::NotReached(why))
+    Err(NoAnswer::NotReached(why).into())
 }
 
 fn put(

@@ -114,7 +114,7 @@ impl StoredRun for SharedRun {
                     brought.came.push(kept.name.clone());
                 }
                 Ok(_) => brought.lacking.push(kept.name.clone()),
-                Err(error) => return Err(self.copies.not_reached(error)),
+                Err(error) => return Err(self.copies.no_answer(error)),
             }
         }
         Ok(brought)

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::store::error::StoreError;
 use crate::store::pause::pause_after;
-use crate::store::shared::carrier::{Carrier, NotReached, Put, PutAnswer};
+use crate::store::shared::carrier::{Carrier, Put, PutAnswer};
 
 /// Who has the position.
 #[derive(Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub(super) fn settle(carrier: &dyn Carrier, put: &Put<'_>, deadline: Instant) ->
                 _ => {}
             },
             // Who had no time to ask learns nothing new.
-            Err(NotReached(reason)) if !left.is_zero() => why = reason,
+            Err(error) if !left.is_zero() => error.why().clone_into(&mut why),
             Err(_) => {}
         }
         if left_until(deadline).is_zero() {
