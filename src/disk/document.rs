@@ -64,7 +64,7 @@ impl DocumentPlace<'_> {
 /// [`DocumentFault`].
 pub fn read_document(place: &DocumentPlace<'_>) -> Result<Option<String>, DocumentFault> {
     let (parents, name) = split(place.relative)?;
-    let Some(dir) = DocumentDir::open(place.disk, place.root, &parents, false)? else { return Ok(None) };
+    let Some(dir) = DocumentDir::open(place.disk, place.root, &parents)? else { return Ok(None) };
     Ok(dir.read(name, place.limit)?.map(|old| old.text))
 }
 
@@ -93,8 +93,7 @@ pub fn edit_document<E: std::error::Error + 'static>(
     edit: &mut Edit<'_, E>,
 ) -> Result<(), DocumentError<E>> {
     let (parents, name) = split(place.relative)?;
-    let opened = DocumentDir::open(place.disk, place.root, &parents, true)?;
-    let dir = opened.expect("BUG: a directory that was made is not there");
+    let dir = DocumentDir::ensure(place.disk, place.root, &parents)?;
     let lock = DocumentLock::take(&dir, name, place.guard, place.wait)?;
     let updated = dir.update(place, name, edit);
     lock.release(&dir);
@@ -105,7 +104,7 @@ pub fn edit_document<E: std::error::Error + 'static>(
 /// have left files beside it. What cannot be done now stays for the next writer.
 pub fn settle_document(place: &DocumentPlace<'_>) {
     let Ok((parents, name)) = split(place.relative) else { return };
-    let Ok(Some(dir)) = DocumentDir::open(place.disk, place.root, &parents, false) else { return };
+    let Ok(Some(dir)) = DocumentDir::open(place.disk, place.root, &parents) else { return };
     // Taking the lock may make a file.
     if !dir.left(name).is_empty()
         && let Ok(lock) = DocumentLock::take(&dir, name, place.guard, place.wait)

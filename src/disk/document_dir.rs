@@ -28,28 +28,47 @@ pub(super) struct OldDocument {
 }
 
 impl DocumentDir {
-    /// Opens `parents` below `root` one by one. Creates those that are missing, or returns `None`.
-    pub(super) fn open(
-        disk: &dyn Disk,
-        root: &Path,
-        parents: &[&OsStr],
-        make: bool,
-    ) -> Result<Option<Self>, DocumentFault> {
-        let handle = disk.open(root).map_err(|errno| DocumentFault::io(Operation::Open, root, errno))?;
-        let mut dir = Self { handle, path: root.to_owned(), above: Vec::new() };
+    /// Opens `parents` below `root` one by one; `None` if one of them is missing.
+    pub(super) fn open(disk: &dyn Disk, root: &Path, parents: &[&OsStr]) -> Result<Option<Self>, DocumentFault> {
+        let mut dir = Self::at(disk, root)?;
         for part in parents {
-            let path = dir.path.join(part);
-            let opened = if make { dir.ensure(part) } else { dir.handle.open_dir(part) };
-            let handle = match opened {
-                Ok(handle) => handle,
-                Err(Errno::NOENT) if !make => return Ok(None),
-                Err(Errno::LOOP | Errno::NOTDIR) => return Err(dir.unsafe_component(part, "is not a directory")),
-                Err(errno) => return Err(DocumentFault::io(Operation::Open, &path, errno)),
+            dir = match dir.handle.open_dir(part) {
+                Err(Errno::NOENT) => return Ok(None),
+                opened => dir.below(part, opened)?,
             };
-            dir.above.push(dir.handle);
-            dir = Self { handle, path, above: dir.above };
         }
         Ok(Some(dir))
+    }
+
+    /// Opens `parents` below `root` one by one, and makes those that are missing.
+    pub(super) fn ensure(disk: &dyn Disk, root: &Path, parents: &[&OsStr]) -> Result<Self, DocumentFault> {
+        let mut dir = Self::at(disk, root)?;
+        for part in parents {
+            let opened = match dir.handle.open_dir(part) {
+                Err(Errno::NOENT) => dir.make(part).and_then(|()| dir.handle.open_dir(part)),
+                opened => opened,
+            };
+            dir = dir.below(part, opened)?;
+        }
+        Ok(dir)
+    }
+
+    fn at(disk: &dyn Disk, root: &Path) -> Result<Self, DocumentFault> {
+        let handle = disk.open(root).map_err(|errno| DocumentFault::io(Operation::Open, root, errno))?;
+        Ok(Self { handle, path: root.to_owned(), above: Vec::new() })
+    }
+
+    /// The directory `part` in this one, as it was `opened`.
+    fn below(mut self, part: &OsStr, opened: Answer<Arc<dyn DiskDir>>) -> Result<Self, DocumentFault> {
+        let path = self.path.join(part);
+        match opened {
+            Ok(handle) => {
+                self.above.push(self.handle);
+                Ok(Self { handle, path, above: self.above })
+            }
+            Err(Errno::LOOP | Errno::NOTDIR) => Err(self.unsafe_component(part, "is not a directory")),
+            Err(errno) => Err(DocumentFault::io(Operation::Open, &path, errno)),
+        }
     }
 
     /// Flushes the names of the directories on the way to it, and that of the root: who made one may have been killed before
@@ -60,17 +79,6 @@ impl DocumentDir {
             dir.sync()?;
         }
         self.above.iter().try_for_each(|dir| dir.sync())
-    }
-
-    /// Opens the directory `part`, and makes it first if it is missing.
-    fn ensure(&self, part: &OsStr) -> Answer<Arc<dyn DiskDir>> {
-        match self.handle.open_dir(part) {
-            Err(Errno::NOENT) => {
-                self.make(part)?;
-                self.handle.open_dir(part)
-            }
-            opened => opened,
-        }
     }
 
     fn make(&self, part: &OsStr) -> Answer<()> {

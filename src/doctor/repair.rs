@@ -133,7 +133,7 @@ impl<'a> Mending<'a> {
             RepairStep::PutAgain(run) => {
                 let work = work_of(project, &*project.runs().open(run)?)?;
                 // A store may take longer than a lock.
-                let request = project.cx.write_request(now, project.lock_wait()?);
+                let request = project.cx.write_request(now, project.commit_wait()?);
                 project.runs().put_again(run, work, &request)?;
             }
             _ => {}

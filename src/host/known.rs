@@ -74,10 +74,10 @@ pub struct Hooks {
     pub managed: &'static [&'static str],
     /// How the file is written.
     pub shape: Shape,
-    /// The events that flow answers: the host's name, and that of flow's command line.
-    pub events: &'static [(&'static str, &'static str)],
+    /// The events that flow answers.
+    pub events: &'static [HostEvent],
     /// The event at which a run is continued when that is turned on.
-    pub stop: Option<(&'static str, &'static str)>,
+    pub stop: Option<HostEvent>,
     /// What it reads on standard output.
     pub wire: Wire,
     /// The only keys that its file may have, which then may not begin with a byte order mark either.
@@ -88,6 +88,21 @@ pub struct Hooks {
     pub trust: Trust,
     /// The rules by which a person lets it call flow without asking.
     pub rules: Rules,
+}
+
+/// An event of a host at which it runs a hook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostEvent {
+    /// Its name in the host's settings.
+    pub name: &'static str,
+    /// The command of `flow hook HOST` that answers it.
+    pub answer: &'static str,
+}
+
+impl HostEvent {
+    const fn new(name: &'static str, answer: &'static str) -> Self {
+        Self { name, answer }
+    }
 }
 
 /// What a person has to do before a host runs hooks.
@@ -188,10 +203,10 @@ const fn home(directory: &'static str) -> HostHome {
     HostHome { variable: None, directory }
 }
 
-const START: (&str, &str) = ("SessionStart", "session-start");
-const PROMPT: (&str, &str) = ("UserPromptSubmit", "user-prompt-submit");
-const END: (&str, &str) = ("SessionEnd", "session-end");
-const STOP: (&str, &str) = ("Stop", "stop");
+const START: HostEvent = HostEvent::new("SessionStart", "session-start");
+const PROMPT: HostEvent = HostEvent::new("UserPromptSubmit", "user-prompt-submit");
+const END: HostEvent = HostEvent::new("SessionEnd", "session-end");
+const STOP: HostEvent = HostEvent::new("Stop", "stop");
 
 /// The hosts. Of several that show, because one agent started another, the one whose process is nearest counts. Where none of
 /// these processes is visible, the first of them counts: Codex runs commands in a sandbox that shows nothing outside of it.
@@ -244,7 +259,7 @@ const CLAUDE: Hooks = Hooks {
     local_file: Some(".claude/settings.local.json"),
     managed: &["/etc/claude-code/managed-settings.json"],
     shape: Shape::Groups(handler(3)),
-    events: &[START, PROMPT, END, ("PreCompact", "pre-compact")],
+    events: &[START, PROMPT, END, HostEvent::new("PreCompact", "pre-compact")],
     stop: Some(STOP),
     wire: Wire::Specific(None),
     only_keys: None,
@@ -301,8 +316,8 @@ const GEMINI: Hooks = Hooks {
     project_file: ".gemini/settings.json",
     managed: &["/etc/gemini-cli/settings.json"],
     shape: Shape::Groups(handler(3000)),
-    events: &[START, ("BeforeAgent", "user-prompt-submit"), END],
-    stop: Some(("AfterAgent", "stop")),
+    events: &[START, HostEvent::new("BeforeAgent", "user-prompt-submit"), END],
+    stop: Some(HostEvent::new("AfterAgent", "stop")),
     wire: Wire::Specific(Some("deny")),
     ..QWEN
 };
@@ -353,11 +368,11 @@ const CURSOR: Hooks = Hooks {
     managed: &[],
     shape: Shape::Flat(Handler { is_typed: false, beside: &[("version", "1")], ..handler(3) }),
     events: &[
-        ("sessionStart", "session-start"),
-        ("beforeSubmitPrompt", "user-prompt-submit"),
-        ("sessionEnd", "session-end"),
+        HostEvent::new("sessionStart", "session-start"),
+        HostEvent::new("beforeSubmitPrompt", "user-prompt-submit"),
+        HostEvent::new("sessionEnd", "session-end"),
     ],
-    stop: Some(("stop", "stop")),
+    stop: Some(HostEvent::new("stop", "stop")),
     wire: Wire::Cursor,
     ..QWEN
 };
@@ -383,7 +398,7 @@ const KIRO: Hooks = Hooks {
         ],
         ..handler(3000)
     }),
-    events: &[("agentSpawn", "session-start")],
+    events: &[HostEvent::new("agentSpawn", "session-start")],
     stop: None,
     wire: Wire::Plain,
     trust: Trust::Folder(", where you begin it with `kiro-cli chat --agent flow`"),

@@ -58,7 +58,7 @@ pub use http::{HttpAnswer, HttpClient, HttpFault, HttpRequest};
 pub use ids::Ids;
 #[cfg(feature = "serve")]
 pub(crate) use ids::{SECRET, secret};
-pub use known::{AgentHost, Handler, Hooks, HostHome, Rules, Shape, Trust, Wire};
+pub use known::{AgentHost, Handler, Hooks, HostEvent, HostHome, Rules, Shape, Trust, Wire};
 pub(crate) use locks::lock_holder;
 pub(crate) use output::{columns, completed_word, reader_left, wants_ascii};
 pub use pass_on::PassOn;

@@ -394,7 +394,7 @@ impl Context {
         self.options.boot.clone().or_else(boot_id).unwrap_or_default()
     }
 
-    /// How long to wait for another writer: as the caller or the environment says.
+    /// How long to wait for the lock of a file or a run of this machine: as the caller or the environment says.
     pub(crate) fn lock_wait(&self) -> Result<Duration> {
         match self.options.lock_wait {
             Some(wait) => Ok(wait),
@@ -551,8 +551,8 @@ impl OpenedProject {
         Catalog::new(Arc::clone(&self.cx.disk), Some(self.path().to_owned()))
     }
 
-    /// How long to wait for other writers: as the caller or the environment says, otherwise as the store needs.
-    pub(crate) fn lock_wait(&self) -> Result<Duration> {
+    /// How long a commit may take in all: as the caller or the environment says, otherwise as the store needs.
+    pub(crate) fn commit_wait(&self) -> Result<Duration> {
         match self.cx.options.lock_wait {
             Some(wait) => Ok(wait),
             None => Ok(self.cx.env.lock_wait()?.unwrap_or_else(|| self.runs().patience())),

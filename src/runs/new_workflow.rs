@@ -51,7 +51,7 @@ pub fn workflow_new(cx: &Context, request: &WorkflowNewRequest) -> Result<Workfl
         relative: &relative,
         limit: limits::WORKFLOW_BYTES,
         guard: Guard::Directory,
-        wait: project.lock_wait()?,
+        wait: project.commit_wait()?,
         copy_of: None,
         digest,
     };

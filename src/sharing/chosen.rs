@@ -1,6 +1,6 @@
 //! Which store the runs of a project are in.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::codec::digest;
@@ -13,7 +13,7 @@ use crate::remote::GitCarrier;
 use crate::remote::{S3Carrier, S3Place};
 use crate::runs::{
     ChoosesStore, Context, Error, OpenedProject, Result, Thing, accept_in, git_state, is_accepted_in,
-    is_store_accepted_elsewhere, show_events,
+    is_store_accepted_elsewhere, show_events, without_dots,
 };
 use crate::sharing::name::StoreName;
 use crate::store::shared::{Carrier, Shared, Unaccepted};
@@ -159,19 +159,6 @@ fn url_of(cx: &Context, root: &Path, name: &str) -> Result<String> {
     // git takes a path as relative to the top of the checkout, and flow runs it elsewhere.
     let top = cx.git.top(root).unwrap_or_else(|| root.to_owned());
     Ok(without_dots(&top.join(&url)).to_string_lossy().into_owned())
-}
-
-/// The path without `..`: worktrees beside each other reach one repository by one address.
-fn without_dots(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => drop(plain.pop()),
-            Component::CurDir => {}
-            part => plain.push(part),
-        }
-    }
-    plain
 }
 
 #[cfg(feature = "network")]

@@ -27,7 +27,7 @@ pub(super) fn name_store(project: &OpenedProject, name: &StoreName) -> Result<bo
         relative: Path::new(CONFIG_FILE),
         limit: limits::WORKFLOW_BYTES,
         guard: Guard::Directory,
-        wait: project.lock_wait()?,
+        wait: project.commit_wait()?,
         copy_of: None,
         digest,
     };

@@ -56,7 +56,7 @@ pub fn push(cx: &Context, request: &MoveRequest) -> Result<PushReport> {
     let store = store_in_use(&project)?;
     let shared = store.open(&project)?;
     let run = open_run(&project, &request.run, Purpose::Write)?;
-    let write = cx.write_request(cx.now(), project.lock_wait()?);
+    let write = cx.write_request(cx.now(), project.commit_wait()?);
     // A shared run of this id that is shorter does not count.
     let run = if shared.goes_on(run.id(), &write)? { project.local_runs().open(run.id())? } else { run };
     if run.as_of().is_none() {
@@ -86,7 +86,7 @@ pub fn push(cx: &Context, request: &MoveRequest) -> Result<PushReport> {
 pub fn fetch(cx: &Context, request: &MoveRequest) -> Result<FetchReport> {
     let project = cx.project()?;
     let store = store_in_use(&project)?;
-    let write = cx.write_request(cx.now(), project.lock_wait()?);
+    let write = cx.write_request(cx.now(), project.commit_wait()?);
     let mut warnings = project.runs().refresh(RefreshScope::All, &write)?;
     let run = open_run(&project, &request.run, Purpose::Write)?;
     // It may have been current already, and a process that was killed may not have shown that.

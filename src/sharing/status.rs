@@ -65,7 +65,7 @@ pub fn store_status(cx: &Context) -> Result<StoreStatusReport> {
         return Ok(report);
     }
     let shared = store.open(&project)?;
-    match shared.refresh(RefreshScope::All, &cx.write_request(cx.now(), project.lock_wait()?)) {
+    match shared.refresh(RefreshScope::All, &cx.write_request(cx.now(), project.commit_wait()?)) {
         Ok(told) => report.notes.extend(told),
         Err(error) => report.notes.push(error.one_line()),
     }

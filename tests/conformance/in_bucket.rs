@@ -192,6 +192,21 @@ fn objects_that_repeat_nothing_are_read_one_by_one_and_a_missing_one_is_named() 
 }
 
 #[test]
+fn a_log_that_could_not_be_read_has_no_faults_for_that() {
+    let bucket = Bucket::default();
+    fill(&bucket, "short", 9);
+    let carrier = bucket.own_carrier();
+    assert_eq!(carrier.faults_of_log(&id("short"), LEFT), Ok(Vec::new()));
+    let busy = [Fault::Says(503, "SlowDown"); 3];
+    // The list of its objects is read, then all that are looked at, then the ones that are joined.
+    for read in 0..11 {
+        bucket.faults(&[&vec![Fault::None; read][..], &busy].concat());
+        let answer = carrier.faults_of_log(&id("short"), LEFT);
+        assert!(!answer.as_ref().is_ok_and(|faults| !faults.is_empty()), "{read}: {answer:?}");
+    }
+}
+
+#[test]
 fn a_late_commit_has_the_requests_of_an_early_one() {
     let bucket = Bucket::default();
     let carrier = bucket.own_carrier();

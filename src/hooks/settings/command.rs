@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::hooks::settings::AgentHost;
-use crate::hooks::settings::host::{Event, STOP};
+use crate::hooks::settings::host::STOP;
+use crate::host::HostEvent;
 use crate::runs::{Context, StopOptions};
 
 /// Settings reach people who do not have flow, and stay when flow is gone: without it, their host would report a failing hook
@@ -32,10 +33,10 @@ impl Call {
 }
 
 /// The command line for `event`.
-pub(super) fn hook(host: AgentHost, event: Event, stop: StopOptions) -> String {
-    let mut line = format!("{GUARD} exec flow hook {} {}", host.as_str(), event.1);
+pub(super) fn hook(host: AgentHost, event: HostEvent, stop: StopOptions) -> String {
+    let mut line = format!("{GUARD} exec flow hook {} {}", host.as_str(), event.answer);
     for (wanted, option) in [(stop.continues, " --continue"), (stop.gates, " --gate")] {
-        if wanted && event.1 == STOP {
+        if wanted && event.answer == STOP {
             line.push_str(option);
         }
     }
@@ -132,7 +133,7 @@ mod tests {
                 for (continues, gates) in [(false, false), (true, false), (false, true), (true, true)] {
                     let stop = StopOptions { continues, gates };
                     let line = hook(host, event, stop);
-                    let wanted = Some(Call::Hook(if event.1 == STOP { stop } else { StopOptions::default() }));
+                    let wanted = Some(Call::Hook(if event.answer == STOP { stop } else { StopOptions::default() }));
                     assert_eq!(call(&line), wanted);
                     // As earlier versions wrote it for the user.
                     assert_eq!(call(line.split_once("exec ").unwrap().1), wanted);
@@ -164,7 +165,7 @@ mod tests {
         ] {
             assert_eq!(in_place_of(old, "flow hook codex stop"), wanted);
         }
-        let guarded = hook(AgentHost::Codex, ("Stop", STOP), StopOptions::default());
+        let guarded = hook(AgentHost::Codex, HostEvent { name: "Stop", answer: STOP }, StopOptions::default());
         assert_eq!(in_place_of("~/bin/flow session-end", &guarded), "~/bin/flow hook codex stop");
         assert_eq!(
             in_place_of(&guarded.replace("exec flow", "exec /f/flow"), &guarded),

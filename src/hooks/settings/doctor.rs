@@ -280,7 +280,7 @@ impl Examined<'_> {
         let mut seen: Vec<&FoundHandler> = Vec::new();
         for (settings, found) in looked {
             for handler in &found.handlers {
-                let by_plugin = plugin.is_some() && host.hooks().events.iter().any(|event| event.0 == handler.event);
+                let by_plugin = plugin.is_some() && host.hooks().events.iter().any(|event| event.name == handler.event);
                 let other = seen.iter().find(|other| other.meets(handler));
                 if by_plugin || other.is_some() {
                     let help = keep_one(settings, handler, other.copied());

@@ -13,9 +13,9 @@ use crate::codec::{JsonFault, JsonLayout, JsonNode, JsonText, Rest, parse_json};
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::command::{self, Call};
 use crate::hooks::settings::error::{EditFault, SHAPE, STRICT, WHOLE};
-use crate::hooks::settings::host::{Event, HOOKS, STATUS_LINE, has_matcher};
+use crate::hooks::settings::host::{HOOKS, STATUS_LINE, has_matcher};
 use crate::hooks::settings::{script, whole};
-use crate::host::Handler;
+use crate::host::{Handler, HostEvent};
 use crate::runs::StopOptions;
 
 /// What the settings are to have.
@@ -160,12 +160,12 @@ pub(super) fn install(text: Option<&str>, wanted: &WantedHooks) -> Result<Edited
 }
 
 impl WantedHooks {
-    fn command(&self, event: Event, stop: StopOptions) -> String {
+    fn command(&self, event: HostEvent, stop: StopOptions) -> String {
         command::hook(self.host, event, stop)
     }
 
     /// The events that get a handler.
-    fn events(&self, with_stop: bool) -> Vec<Event> {
+    fn events(&self, with_stop: bool) -> Vec<HostEvent> {
         let mut events = self.host.hooks().events.to_vec();
         if with_stop {
             events.extend(self.host.hooks().stop);
@@ -175,11 +175,11 @@ impl WantedHooks {
 
     /// The names of the events that get a handler where there was none.
     fn event_names(&self) -> Vec<String> {
-        self.events(self.stop.any()).iter().map(|event| event.0.to_owned()).collect()
+        self.events(self.stop.any()).iter().map(|event| event.name.to_owned()).collect()
     }
 
     /// What an event's list gets.
-    fn item(&self, handler: &Handler, event: Event) -> Value {
+    fn item(&self, handler: &Handler, event: HostEvent) -> Value {
         let mut item = Map::new();
         if handler.is_typed {
             item.insert("type".to_owned(), json!("command"));
@@ -191,7 +191,7 @@ impl WantedHooks {
 
     fn hooks(&self, handler: &Handler) -> Value {
         let events = self.events(self.stop.any()).into_iter();
-        Value::Object(events.map(|event| (event.0.to_owned(), json!([self.item(handler, event)]))).collect())
+        Value::Object(events.map(|event| (event.name.to_owned(), json!([self.item(handler, event)]))).collect())
     }
 
     fn status_line(&self) -> Value {
@@ -225,19 +225,19 @@ impl WantedHooks {
     ) -> Result<Vec<String>, EditFault> {
         let layout = json.layout(hooks, outer);
         // An event that has a handler of flow keeps it: people install again after an update, without all options.
-        let stop = self.host.hooks().stop.and_then(|stop| hooks.get(stop.0));
+        let stop = self.host.hooks().stop.and_then(|stop| hooks.get(stop.name));
         let keeps_stop = stop.is_some_and(|event| !ours(self.host, json, event).is_empty());
         let (mut new, mut changed) = (Vec::new(), Vec::new());
         for event in self.events(self.stop.any() || keeps_stop) {
-            let is_changed = match hooks.get(event.0) {
+            let is_changed = match hooks.get(event.name) {
                 None => {
-                    new.push((event.0, json!([self.item(handler, event)])));
+                    new.push((event.name, json!([self.item(handler, event)])));
                     true
                 }
                 Some(node) => self.edit_event(json, handler, event, node, &layout)?,
             };
             if is_changed {
-                changed.push(event.0.to_owned());
+                changed.push(event.name.to_owned());
             }
         }
         if !new.is_empty() {
@@ -250,11 +250,11 @@ impl WantedHooks {
         &self,
         json: &mut JsonText<'_>,
         written: &Handler,
-        event: Event,
+        event: HostEvent,
         node: &JsonNode,
         outer: &JsonLayout,
     ) -> Result<bool, EditFault> {
-        let handlers = handlers(self.host, json, event.0, node)?;
+        let handlers = handlers(self.host, json, event.name, node)?;
         let mut needs_one = true;
         let mut is_changed = false;
         for handler in handlers {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::hooks::settings::AgentHost;
-use crate::host::{Handler, Shape};
+use crate::host::{Handler, HostEvent, Shape};
 use crate::model::named;
 use crate::runs::{Context, Error, Result};
 
@@ -68,9 +68,6 @@ pub(super) const HOOKS: &str = "hooks";
 /// The key of the status line, in Claude Code's settings.
 pub(super) const STATUS_LINE: &str = "statusLine";
 
-/// An event that flow answers: its name in the settings, and its name on flow's command line.
-pub(super) type Event = (&'static str, &'static str);
-
 /// flow's name of the event at which a run is continued when that is turned on.
 pub(super) const STOP: &str = "stop";
 
@@ -81,7 +78,7 @@ pub(super) fn has_matcher(event: &str) -> bool {
 
 impl AgentHost {
     /// Those events that flow answers, and the one at which a run is continued.
-    pub(super) fn all_events(self) -> Vec<Event> {
+    pub(super) fn all_events(self) -> Vec<HostEvent> {
         self.hooks().events.iter().copied().chain(self.hooks().stop).collect()
     }
 

@@ -54,7 +54,7 @@ impl InstalledHooks {
 
     /// The events for which the host would not call flow every time.
     pub(super) fn missing_events(&self, host: AgentHost) -> Vec<&'static str> {
-        let events = host.hooks().events.iter().map(|event| event.0);
+        let events = host.hooks().events.iter().map(|event| event.name);
         events.filter(|event| !self.handlers.iter().any(|handler| handler.serves(event))).collect()
     }
 }
@@ -62,7 +62,7 @@ impl InstalledHooks {
 impl FoundHandler {
     /// The command line that this version of flow would write; `None` for an event that it does not answer.
     fn wanted(&self, host: AgentHost) -> Option<String> {
-        let event = host.all_events().into_iter().find(|event| event.0 == self.event)?;
+        let event = host.all_events().into_iter().find(|event| event.name == self.event)?;
         let stop = self.call.as_ref().map(Call::stop).unwrap_or_default();
         Some(command::hook(host, event, stop))
     }
@@ -118,7 +118,7 @@ pub(super) fn installed_hooks(settings: &SettingsFile, text: &str) -> Result<Ins
         let all = match edit::handlers(settings.host, &json, &event.key, &event.value) {
             Ok(all) => all,
             // What is wrong in an event that flow does not answer is its owner's.
-            Err(_) if !settings.host.hooks().events.iter().any(|(name, _)| *name == event.key) => continue,
+            Err(_) if !settings.host.hooks().events.iter().any(|answered| answered.name == event.key) => continue,
             Err(fault) => return Err(fault),
         };
         let first = found.handlers.len();

@@ -189,7 +189,7 @@ pub(crate) fn pass_on(project: &OpenedProject, run: &RunId, freed: &[WorkKey]) {
     if freed.is_empty() || project.runs().copies_with(run).is_none() {
         return;
     }
-    let (Ok(runs), Ok(wait)) = (Runs::read_open(project), project.lock_wait()) else { return };
+    let (Ok(runs), Ok(wait)) = (Runs::read_open(project), project.commit_wait()) else { return };
     let keys = IssueKeys::at(&project.cx, project.root().to_owned());
     for other in runs.open() {
         let id = &other.head.run_id;

@@ -108,6 +108,6 @@ pub(in crate::runs) fn refresh(project: &OpenedProject, scope: RefreshScope) -> 
 
 /// A request of someone who only reads, and waits no longer than that is worth.
 pub(crate) fn request_to_read(project: &OpenedProject) -> Result<WriteRequest> {
-    let wait = project.lock_wait()?.min(PATIENCE);
+    let wait = project.commit_wait()?.min(PATIENCE);
     Ok(project.cx.write_request(project.cx.now(), wait))
 }

@@ -64,7 +64,7 @@ impl Creation<'_> {
         if self.local && self.is_given {
             refuse_id_of_shared(project, self.id)?;
         }
-        let request = project.cx.write_request(self.now, project.lock_wait()?);
+        let request = project.cx.write_request(self.now, project.commit_wait()?);
         let outside = project.outside();
         let (mut made, mut fault, mut passed) = (None, None, 0);
         let created = project.runs_to_begin_in(self.local).create(&request, outside.as_deref(), &mut |attempt| {

@@ -148,7 +148,7 @@ pub fn advance(cx: &Context, request: &AdvanceRequest) -> Result<AdvanceReport> 
         match advance_as_seen(&project, &*run, request) {
             // A copy that is behind must not be the reason of a refusal, and what leaving a state reports rests on it.
             Err(error) if !matches!(error, Error::Store(_)) && !run.is_current() => {
-                told.extend(run.catch_up(&cx.write_request(cx.now(), project.lock_wait()?))?);
+                told.extend(run.catch_up(&cx.write_request(cx.now(), project.commit_wait()?))?);
             }
             Err(error) => return Err(error),
             Ok(mut report) => {

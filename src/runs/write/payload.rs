@@ -1,6 +1,6 @@
 //! The payload of each type of report, and its checks, which come before all others (rp1).
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,6 +11,7 @@ use crate::disk::{Disk, Links};
 use crate::engine::Report;
 use crate::model::{EventId, Kind, Problem, ReportType, StateName, StepStatus, Unit, Usage, answer_in};
 use crate::runs::error::{Error, Result};
+use crate::runs::path::without_dots;
 
 /// A report as the caller gives it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -261,17 +262,7 @@ fn artifact(disk: &dyn Disk, data: &mut Map<String, Value>, root: &Path) -> Resu
 /// `path` relative to `root`, if it stays inside even through existing links. It need not exist itself.
 fn inside(disk: &dyn Disk, root: &Path, path: &Path) -> Option<PathBuf> {
     let root = disk.canonical(root).unwrap_or_else(|_| root.to_owned());
-    let mut whole = root.clone();
-    for part in path.components() {
-        match part {
-            Component::Prefix(_) | Component::RootDir => whole = PathBuf::from(part.as_os_str()),
-            Component::CurDir => {}
-            Component::ParentDir => {
-                whole.pop();
-            }
-            Component::Normal(name) => whole.push(name),
-        }
-    }
+    let whole = without_dots(&root.join(path));
     let relative = whole.strip_prefix(&root).ok().filter(|relative| !relative.as_os_str().is_empty())?;
     // A dangling link still leads somewhere, so it counts as existing.
     let existing = whole.ancestors().find(|ancestor| disk.look(ancestor, Links::Refuse).is_ok())?;

@@ -113,7 +113,7 @@ pub fn prune(cx: &Context, request: &PruneRequest) -> Result<PruneReport> {
     // A prune adds a line to it.
     cx.refuse_left_out(project.root(), ATTRIBUTES)?;
     let ids: Vec<_> = report.pruned.iter().map(|run| run.run_id.clone()).collect();
-    let write = cx.write_request(cx.now(), project.lock_wait()?);
+    let write = cx.write_request(cx.now(), project.commit_wait()?);
     let place = match &to {
         Some(to) if ids.is_empty() => {
             project.flush_pruned(&*cx.disk, &to.flow)?;

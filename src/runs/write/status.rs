@@ -150,7 +150,7 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
 
 /// Tells those who list the open runs that a run is being reopened, or was.
 fn remember_reopening(project: &OpenedProject, run: &RunId, now: Timestamp, when: Reopening) {
-    let wait = project.lock_wait().unwrap_or_default();
+    let wait = project.commit_wait().unwrap_or_default();
     if let Some(cache) = project.runs().run_cache() {
         cache.remember_reopening(&project.cx.write_request(now, wait), run, when);
     }

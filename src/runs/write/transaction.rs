@@ -85,7 +85,7 @@ pub(crate) fn transact<T>(
     now: Timestamp,
     act: impl FnMut(&mut Transaction<'_>) -> Result<T>,
 ) -> Result<T> {
-    transact_as(project, run, caller, &project.cx.write_request(now, project.lock_wait()?), act)
+    transact_as(project, run, caller, &project.cx.write_request(now, project.commit_wait()?), act)
 }
 
 /// As [`transact`], for the writer in `request`, with the wait that it sets.
