@@ -6,7 +6,7 @@
 use crate::engine::leave::is_way_back;
 use crate::engine::{Attempt, History, Judgement, Refusal, Trail};
 use crate::machine::{Machine, Requirement};
-use crate::model::{ActivityStatus, ExecutionEnd, Owned, StateName, Unproved};
+use crate::model::{ActivityStatus, Execution, ExecutionEnd, Owned, StateName, Unproved};
 
 /// Whether a run may have to show something before it leaves `phase`. Without, its history need not be read.
 pub(super) fn requires(machine: Option<&Machine>, phase: &StateName) -> bool {
@@ -32,7 +32,8 @@ pub(super) fn unproved(
     }
     for requirement in machine.requires_of(phase) {
         let stays = history.filter(|history| history.state().document().state.is_in(phase));
-        let required = Required { requirement, found: seen_to_pass(stays, phase, requirement), is_behind: false };
+        let found = seen_to_pass(stays, phase, requirement);
+        let required = Required { requirement, found, is_behind: false, history };
         missing.extend(required.lacks(trail)?);
     }
     Ok(missing)
@@ -47,13 +48,18 @@ pub(crate) struct Required<'a> {
     pub(crate) found: Result<&'a Attempt, String>,
     /// Whether the run is past the phase.
     pub(crate) is_behind: bool,
+    /// The run, if it has one.
+    history: Option<&'a History>,
 }
 
 impl Required<'_> {
     /// What is missing of it, because of `why`.
     pub(crate) fn missing(&self, why: String) -> Unproved {
         let Requirement { state, exec, .. } = self.requirement;
-        Unproved { phase: state.clone(), exec: exec.clone(), why, is_behind: self.is_behind }
+        let last = self.history.and_then(|history| history.last_run_of(exec)).cloned().map(Box::new);
+        let here = self.history.and_then(|history| history.state().phase());
+        let is_elsewhere = here != Some(state);
+        Unproved { phase: state.clone(), exec: exec.clone(), why, is_behind: self.is_behind, is_elsewhere, last }
     }
 
     /// What is missing of it, if something is.
@@ -103,6 +109,11 @@ impl History {
         self.records_here(phase).into_iter().rfind(|attempt| attempt.names() == Some(name))
     }
 
+    /// The last time that the run ran the command which the project calls `name`, in any phase.
+    fn last_run_of(&self, name: &str) -> Option<&Execution> {
+        self.attempts().iter().rfind(|attempt| attempt.names() == Some(name))?.exec.as_deref()
+    }
+
     /// What the phases require that the run has been in, in their order, each with the record in which it was seen to pass,
     /// or why there is none. So do those that every way to its place leads through, if something else than its transitions
     /// brought it there.
@@ -135,7 +146,7 @@ impl History {
             if is_behind && (was_shown || self.reason_to_skip(phase, &requirement.exec).is_some()) {
                 continue;
             }
-            all.push(Required { requirement, found, is_behind });
+            all.push(Required { requirement, found, is_behind, history: Some(self) });
         }
         all
     }

@@ -404,6 +404,7 @@ impl std::fmt::Display for Undone {
             StepStatus::Running => write!(f, "the outcome of {record} is not recorded"),
             StepStatus::Failed => write!(f, "{record} failed"),
             StepStatus::Waiting => write!(f, "{record} is blocked"),
+            StepStatus::NotStarted => write!(f, "{record} is pending"),
             status => write!(f, "{record} is {status}"),
         }?;
         match self.others.as_slice() {

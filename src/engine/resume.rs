@@ -205,7 +205,9 @@ pub fn resume(history: &History, outlook: &Outlook<'_>) -> Plan {
         Some(doubt) if verdict == Verdict::Reconcile && doubt.alive == Some(true) => doubt.at,
         _ => None,
     };
-    let unproved = if next.action == Action::RunCommand { unproved(history, outlook) } else { Vec::new() };
+    let mut unproved = if next.action == Action::RunCommand { unproved(history, outlook) } else { Vec::new() };
+    // The one that the verdict is about comes first.
+    unproved.sort_by_key(|one| Some(&one.phase) != next.phase.as_ref());
     let notes = notes(history, outlook);
     Plan { verdict, reason, next, completed, in_doubt, left_undone, begun_at, limit, unproved, notes }
 }
@@ -269,9 +271,14 @@ fn find_verdict(history: &History, outlook: &Outlook<'_>, in_doubt: &[InDoubt], 
     if let (Presence::HeldByOther, Some(session)) = (outlook.presence, &state.session) {
         return (Verdict::Held, format!("session {session} holds the run"), next(Action::TakeOver));
     }
-    if let Some((gate, reason)) = undecided(history, outlook.machine, held) {
-        return (Verdict::NeedsHuman, reason, Next { action: Action::Decide, phase: Some(gate), choices });
-    }
+    // A command that runs after the decision would take it back, so what the gate's phase requires comes before.
+    let waits = match undecided(history, outlook.machine, held) {
+        Some((gate, _)) if unproved_in(history, outlook, &gate).is_some() => Some(gate),
+        Some((gate, reason)) => {
+            return (Verdict::NeedsHuman, reason, Next { action: Action::Decide, phase: Some(gate), choices });
+        }
+        None => None,
+    };
     if let Drift::AtPosition(differences) = &outlook.drift {
         let reason = format!("the workflow changed where the run stands: {}", in_words(differences));
         return (Verdict::Drifted, reason, next(Action::ReviewWorkflow));
@@ -291,8 +298,23 @@ fn find_verdict(history: &History, outlook: &Outlook<'_>, in_doubt: &[InDoubt], 
     if let Some((behind, work)) = history.undone_behind().first() {
         return to_do(history, outlook.machine, behind, work);
     }
+    if let Some(first) = waits.and_then(|gate| unproved_in(history, outlook, &gate)) {
+        return prove(outlook.machine, first);
+    }
     let plan = plan_to_go_on(history, outlook.machine, doubtful);
     to_prove(history, outlook, &plan.2).unwrap_or(plan)
+}
+
+/// What `phase` requires first of what is missing.
+fn unproved_in(history: &History, outlook: &Outlook<'_>, phase: &StateName) -> Option<Unproved> {
+    unproved(history, outlook).into_iter().find(|one| one.phase == *phase)
+}
+
+/// The plan to run a command that a phase requires.
+fn prove(machine: Option<&Machine>, first: Unproved) -> Judged {
+    let reason = first.to_string();
+    let choices = choices(machine, Some(&first.phase));
+    (Verdict::Continue, reason, Next { action: Action::RunCommand, phase: Some(first.phase), choices })
 }
 
 /// The plan to run a command that a phase requires, if nothing else is left to do here, and the run may not go on without.
@@ -301,9 +323,7 @@ fn to_prove(history: &History, outlook: &Outlook<'_>, next: &Next) -> Option<Jud
         return None;
     }
     let first = unproved(history, outlook).into_iter().next()?;
-    let reason = first.to_string();
-    let choices = choices(outlook.machine, Some(&first.phase));
-    Some((Verdict::Continue, reason, Next { action: Action::RunCommand, phase: Some(first.phase), choices }))
+    Some(prove(outlook.machine, first))
 }
 
 /// What is missing of what the run still has to show, as far as it is known.
@@ -386,6 +406,10 @@ fn undone(history: &History, phase: &StateName, work: &PhaseWork<'_>) -> (Verdic
             Action::ResolveActivity,
             format!("`{phase}` waits{}", after_colon(history.message(phase))),
         ),
+        (StepStatus::NotStarted, Some(latest)) if latest.status == ActivityStatus::Pending => {
+            let reason = format!("{} {} is planned in `{phase}`, and was not begun", latest.number, latest.id);
+            (Verdict::Continue, Action::WorkPhase, reason)
+        }
         _ => (Verdict::Continue, Action::WorkPhase, format!("nothing is completed in `{phase}` yet")),
     }
 }
@@ -409,6 +433,10 @@ fn plan_next(
         let start = Next { action: Action::StartPhase, phase: choices.first().cloned(), choices };
         let complete = Next { action: Action::Complete, phase: None, choices: Vec::new() };
         let (reason, next) = match UnitsAlone::of(history) {
+            // Of these, `complete` wants more than units.
+            UnitsAlone::Done if machine.is_some_and(asks_for_phases) => {
+                ("only units report, and all of them are done; the phases are still to come".to_owned(), start)
+            }
             UnitsAlone::Done => ("only units report, and all of them are done".to_owned(), complete),
             UnitsAlone::Open(units) => (format!("only units report; not done: {}", units.join(", ")), start),
             UnitsAlone::No => ("the run has not entered a phase yet".to_owned(), start),
@@ -444,6 +472,11 @@ fn plan_next(
         _ => (Action::Complete, Some(here.clone()), format!("`{here}` is done and is the last phase")),
     };
     (Verdict::Continue, reason, Next { action, phase, choices })
+}
+
+/// Whether a run cannot end by the work of its units alone.
+fn asks_for_phases(machine: &Machine) -> bool {
+    machine.is_phases() || !machine.requires().is_empty() || !machine.gates().is_empty()
 }
 
 fn choices(machine: Option<&Machine>, phase: Option<&StateName>) -> Vec<StateName> {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::engine::{Completed, EvidenceState};
 use crate::model::{Number, RunStatus, SessionId, Unproved, is_terminal_control};
-use crate::runs::advice::prove;
+use crate::runs::commands::prove;
 use crate::runs::{
     BriefReport, GoingOn, OtherWorktree, Overview, RunPosition, SeenCommands, WorkflowEntry, passed_over_in_words,
 };

@@ -26,6 +26,12 @@ pub struct Execution {
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     #[schemars(default)]
     pub inputs: Vec<String>,
+    /// The limit of its time, in milliseconds; none without one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub limit_ms: Option<u64>,
+    /// Whether its output was not to be kept.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub no_output: bool,
     /// When it began.
     pub started_at: Timestamp,
     /// The files on which it began; none if they are not known.

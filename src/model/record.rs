@@ -151,9 +151,15 @@ pub struct Unproved {
     pub exec: String,
     /// What is missing.
     pub why: String,
-    /// Whether the run is past the phase, so that the command has to name it. Known while it is decided, and not recorded.
+    /// Whether the run is past the phase. Known while it is decided, and not recorded, as is what follows.
     #[serde(skip)]
     pub is_behind: bool,
+    /// Whether a command has to name the phase, since it would be recorded in another one.
+    #[serde(skip)]
+    pub is_elsewhere: bool,
+    /// The last time that the run ran it: the next time it is asked for in the same way.
+    #[serde(skip)]
+    pub last: Option<Box<Execution>>,
 }
 
 impl fmt::Display for Unproved {

@@ -5,12 +5,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::engine::{Action, History, InDoubt, Plan};
+use crate::engine::{Action, History, InDoubt, Plan, Verdict};
 use crate::machine::Machine;
 use crate::model::{
     ActivityStatus, Execution, GateStatus, Question, ReportType, RunDocument, RunId, StateName, StepStatus, Suggestion,
     Unproved, WorkflowId, slug,
 };
+use crate::runs::commands::{exec_again, place_of, prove};
 use crate::runs::driver::{CommandSource, Driver, is_unknown_driver};
 
 /// A command, and the case in which to run it.
@@ -98,7 +99,10 @@ pub(super) fn advice(history: &History, plan: &Plan, machine: Option<&Machine>, 
         (Action::StartPhase | Action::WorkPhase | Action::RetryPhase, Some(phase)) => {
             words.work(next.action, phase, machine)
         }
-        (Action::RunCommand, Some(phase)) => words.prove(phase, &plan.unproved, machine),
+        (Action::RunCommand, Some(phase)) => {
+            let is_trusted = plan.verdict == Verdict::Continue;
+            words.prove(phase, &plan.unproved, machine, is_trusted)
+        }
         (Action::ChoosePhase, here) => words.choose(here.as_ref(), &next.choices, machine),
         (Action::Complete, here) => {
             let advice = advice.or("everything that the run was for is done", words.status("complete", None));
@@ -108,7 +112,9 @@ pub(super) fn advice(history: &History, plan: &Plan, machine: Option<&Machine>, 
             }
         }
         // One at a time: the verdict names the next one when this one is settled.
-        (Action::Reconcile, _) => plan.in_doubt.first().map(|doubt| words.reconcile(doubt)).unwrap_or_default(),
+        (Action::Reconcile, _) => {
+            plan.in_doubt.first().map(|doubt| words.reconcile(doubt, machine)).unwrap_or_default()
+        }
         (Action::ResolveActivity, Some(phase)) => words.resolve(phase),
         (Action::ResolveBlocker, _) => advice
             .or("the blocker is gone", words.status("unblock", Some("what was resolved")))
@@ -198,12 +204,6 @@ fn report(run: &RunId, workflow: &WorkflowId, kind: ReportType, step: &StateName
         .option("data", data)
 }
 
-/// The command that shows what is missing. It names the phase if the run is not there.
-pub(crate) fn prove(run: &RunId, missing: &Unproved) -> Suggestion {
-    let phase = missing.is_behind.then_some(&missing.phase);
-    Suggestion::flow("exec").option("run-id", run).maybe("phase", phase).value(&missing.exec)
-}
-
 /// The command that reopens a run, `another` if an open run is about the same work.
 pub(super) fn reopen(run: &RunId, another: bool) -> Suggestion {
     let command = Suggestion::flow("reopen").value(run);
@@ -214,12 +214,6 @@ pub(super) fn reopen(run: &RunId, another: bool) -> Suggestion {
 pub(super) fn answer(run: &RunId, workflow: &WorkflowId, question: &Question) -> Suggestion {
     let data = json!({ "answer": "…" });
     report(run, workflow, ReportType::UserAnswered, &question.step, &data).maybe("unit", question.unit.as_ref())
-}
-
-/// Where a command has to run, if that is not everywhere.
-fn place_of(exec: &Execution) -> String {
-    let is_anywhere = exec.dir == "." || exec.name.is_some();
-    if is_anywhere { String::new() } else { format!(", in {}", exec.dir) }
 }
 
 /// Builds command lines for one run.
@@ -245,10 +239,7 @@ impl Words<'_> {
         if action == Action::WorkPhase
             && let Some(machine) = machine
         {
-            for one in self.history.unproved_by_log(machine) {
-                let when = format!("`{}` is ready for `{}`, which it requires", one.phase, one.exec);
-                advice = advice.or(when, prove(self.run, &one));
-            }
+            advice = advice.or_each(self.required(machine, None));
         }
         if action != Action::StartPhase {
             let fresh = self.fresh_id(phase);
@@ -265,6 +256,18 @@ impl Words<'_> {
         }
     }
 
+    /// The commands that are required where the run is, and not seen to pass; only those of `phase`, if it is named.
+    fn required(&self, machine: &Machine, phase: Option<&StateName>) -> Vec<(String, Suggestion)> {
+        let mut ways = Vec::new();
+        for one in self.history.unproved_by_log(machine) {
+            if phase.is_none_or(|phase| one.phase == *phase) {
+                let when = format!("`{}` is ready for `{}`, which it requires", one.phase, one.exec);
+                ways.push((when, prove(self.run, &one)));
+            }
+        }
+        ways
+    }
+
     /// Adds that a command which flow saw fail runs again. One that the project names may do so without reading on.
     fn try_again(&self, advice: Advice, phase: &StateName) -> Advice {
         let open = self.history.work(phase).open;
@@ -276,17 +279,25 @@ impl Words<'_> {
             return advice.or(format!("the command of {replayed} is to be run and compared again"), again);
         }
         let Some(exec) = &failed.exec else { return advice };
-        let again = self.exec_again(&failed.id, exec);
+        let again = exec_again(self.run, &failed.id, exec);
         match exec.name {
             Some(_) => Advice { command: Some(again), ..advice },
+            // What is recorded is not what was run.
+            None if exec.masked => advice,
             None => advice.or(format!("the command is to be run again{}", place_of(exec)), again),
         }
     }
 
-    /// Run what `phase` requires, or leave it without that for a reason.
-    fn prove(&self, phase: &StateName, missing: &[Unproved], machine: Option<&Machine>) -> Advice {
-        let command = missing.first().map(|one| prove(self.run, one));
-        let mut advice = Advice { command, alternatives: Vec::new() };
+    /// Run what `phase` requires, or leave it without that for a reason. What is not trusted a person has to accept before.
+    fn prove(&self, phase: &StateName, missing: &[Unproved], machine: Option<&Machine>, is_trusted: bool) -> Advice {
+        let mut advice = match missing.first() {
+            Some(one) if is_trusted => Advice { command: Some(prove(self.run, one)), alternatives: Vec::new() },
+            Some(one) => {
+                let when = format!("a person accepts what .flow/config.yaml names as `{}`", one.exec);
+                Advice::default().or_a_person(&when, Suggestion::flow("trust"))
+            }
+            None => Advice::default(),
+        };
         let Some(machine) = machine else { return advice };
         if missing.first().is_some_and(|one| one.is_behind) {
             let complete = self.status("complete", None).example("skip-reason", "why");
@@ -323,7 +334,7 @@ impl Words<'_> {
     }
 
     /// The possible outcomes of work that was begun.
-    fn reconcile(&self, doubt: &InDoubt) -> Advice {
+    fn reconcile(&self, doubt: &InDoubt, machine: Option<&Machine>) -> Advice {
         // A reported step has no number, and its id is only the step's name: it is settled by a report.
         let id = doubt.number.map(|_| doubt.id.as_str());
         let phase = doubt.phase.as_ref();
@@ -335,7 +346,11 @@ impl Words<'_> {
                     .or("its end is to be waited for", Suggestion::flow("log").value(self.run).flag("follow"));
             }
             Some(exec) => self.run_again(doubt, exec),
-            None => Advice::default(),
+            // Without it, the report that a step ended well is refused.
+            None => match machine {
+                Some(machine) if id.is_none() => Advice::default().or_each(self.required(machine, phase)),
+                _ => Advice::default(),
+            },
         };
         advice
             .or("it ended well", self.outcome(phase, id, ActivityStatus::Passed))
@@ -345,21 +360,15 @@ impl Words<'_> {
 
     /// The ways to settle a command of which flow did not see the end.
     fn run_again(&self, doubt: &InDoubt, exec: &Execution) -> Advice {
-        let again = self.exec_again(&doubt.id, exec);
+        let again = exec_again(self.run, &doubt.id, exec);
         let given_up =
             self.outcome_because(doubt.phase.as_ref(), Some(&doubt.id), ActivityStatus::Skipped, "why it is given up");
-        Advice::default().or(format!("it may be run once more{}", place_of(exec)), again).or("it is given up", given_up)
-    }
-
-    /// Runs the command of the activity `id` once more.
-    fn exec_again(&self, id: &str, exec: &Execution) -> Suggestion {
-        let again = Suggestion::flow("exec").option("run-id", self.run).option("id", id).flag("again");
-        match &exec.name {
-            Some(name) => again.value(name),
-            // What is recorded is not what was run.
-            None if exec.masked => again.value("--").example_value("the command"),
-            None => exec.argv.iter().fold(again.value("--"), Suggestion::value),
+        let mut advice = Advice::default();
+        // What is recorded of a masked command is not what was run.
+        if !exec.masked || exec.name.is_some() {
+            advice = advice.or(format!("it may be run once more{}", place_of(exec)), again);
         }
+        advice.or("it is given up", given_up)
     }
 
     /// The ways to continue work that is blocked.
@@ -461,16 +470,19 @@ impl Words<'_> {
         self.outcome_of(phase, ActivityStatus::Running)
     }
 
-    /// The id for work in `phase`: that of an open activity which failed or was taken back, otherwise one that no
-    /// completed record has. A record with the id of a completed one would look like a retry.
+    /// The id for work in `phase`: that of an open activity which failed, was only planned or was taken back, since nothing
+    /// else settles it; otherwise one that no completed record has.
     fn id_for(&self, phase: &StateName) -> String {
         let mut open = self.history.work(phase).open;
         // Only a person decides at a gate.
         open.retain(|attempt| attempt.approval.is_none());
-        let base = match open.last() {
-            Some(open) if open.status == ActivityStatus::Failed || open.status.is_completed() => open.id.clone(),
-            _ => slug(phase.as_str(), 80).unwrap_or_else(|| "activity".to_owned()),
-        };
+        if let Some(open) = open.last()
+            && (open.status.is_completed() || matches!(open.status, ActivityStatus::Failed | ActivityStatus::Pending))
+        {
+            return open.id.clone();
+        }
+        // A record with the id of a completed one would look like a retry.
+        let base = slug(phase.as_str(), 80).unwrap_or_else(|| "activity".to_owned());
         let taken = &self.history.state().document().state.completed_activities;
         let (mut id, mut n) = (base.clone(), 2);
         while taken.contains(&id) {

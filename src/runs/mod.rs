@@ -4,6 +4,7 @@
 mod accepted;
 pub(crate) mod advice;
 mod budget;
+pub(crate) mod commands;
 pub(crate) mod context;
 pub(crate) mod driver;
 mod error;
@@ -68,6 +69,7 @@ pub(crate) use look::evidence::bring_evidence;
 pub use look::evidence::{
     EvidenceFile, EvidenceItem, EvidenceKind, EvidenceOrigin, EvidenceReport, EvidenceRequest, FileContent, evidence,
 };
+pub use look::gate::{GateReport, gate};
 pub use look::in_time::SeenCommands;
 pub(crate) use look::in_time::seen_commands;
 pub(crate) use look::list::parse_since;
@@ -121,7 +123,7 @@ pub use workflow::{
     workflow_check, workflow_convert, workflow_list, workflow_machine, workflow_named, workflow_show,
 };
 pub use write::adopt::{AdoptRequest, WorkflowAdoptReport, workflow_adopt};
-pub use write::approve::{ApproveReport, ApproveRequest, GateReport, approve, gate, refuse_agents};
+pub use write::approve::{ApproveReport, ApproveRequest, approve, refuse_agents};
 pub use write::claim::{ClaimReport, ClaimRequest};
 pub(crate) use write::claim::{claim, presence};
 pub use write::emit::{EmitData, EmitReport, EmitRequest, EmittedActivity, EmittedReport, emit};

@@ -3,6 +3,7 @@
 use crate::engine::{GateTurn, Refusal, ReportRefusal, StepFault, Unanswered, Undone, state_names};
 use crate::model::{ActivityStatus, Help, Kind, Problem, RunId, StateName, Suggestion, Unproved, did_you_mean};
 use crate::runs::advice::{self, answer};
+use crate::runs::commands::prove;
 
 fn flow(verb: &str, run: &RunId) -> Suggestion {
     Suggestion::flow(verb).value(run)
@@ -238,7 +239,7 @@ fn not_proved(run: &RunId, missing: &[Unproved]) -> Help {
     let mut help = Help::default();
     let mut named = Vec::new();
     for one in missing {
-        let command = advice::prove(run, one);
+        let command = prove(run, one);
         if named.contains(&command) {
             continue;
         }

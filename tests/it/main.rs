@@ -73,6 +73,7 @@ mod packages;
 mod plugin;
 mod power;
 mod proof;
+mod proof_advice;
 mod properties;
 mod prune;
 mod questions;

@@ -66,6 +66,9 @@ fn shown(gate: &GateReport, page: &mut TextPage) {
         GateStatus::Rejected => page.field("note", "it was rejected before"),
         GateStatus::Closed | GateStatus::Approved => {}
     }
+    for missing in &gate.unproved {
+        page.field("missing", &missing.to_string());
+    }
     if gate.records.is_empty() {
         page.line("  nothing is recorded in it");
     } else {

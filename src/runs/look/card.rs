@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{self, Action, Drift, Hold, LeftUndone, Lives, Outlook, Plan, Presence, Undone, Verdict};
+use crate::engine::{Action, Drift, Hold, LeftUndone, Lives, Outlook, Plan, Presence, Undone, Verdict};
 use crate::machine::Machine;
 use crate::model::{ActivityStatus, Doing, RunSummary, SESSION_ENDED, Seq, SessionId, StepStatus, Timestamp, named};
 use crate::runs::context::OpenedProject;
@@ -12,7 +12,7 @@ use crate::runs::holder::process_of;
 use crate::runs::host_note::{is_alive, is_dead};
 use crate::runs::look::cause::{Cause, Need, cause_of};
 use crate::runs::look::life::{BegunUnit, begun_unit, lives_then, unit_in_words};
-use crate::runs::look::outlook::{Definitions, NextReport, NextSteps, OpenedRun, next_steps, outlook};
+use crate::runs::look::outlook::{Definitions, NextReport, NextSteps, OpenedRun, next_steps, outlook, plan_for};
 use crate::runs::open::listed::ListedRun;
 use crate::runs::open::listing::{head_of, text_of};
 use crate::runs::open::recap::{from_log, from_recap};
@@ -201,10 +201,10 @@ pub(in crate::runs) fn assess(opened: OpenedRun<'_>, definitions: &Definitions) 
 
 fn conclude(opened: OpenedRun<'_>, mut outlook: Outlook<'_>, holder: Option<HolderLife>) -> Assessment {
     let view = opened.view;
-    let mut plan = engine::resume(&view.history, &outlook);
+    let mut plan = plan_for(opened, &outlook);
     if plan.verdict == Verdict::Held {
         let free = Outlook { presence: Presence::Free, drift: Drift::None, ..outlook.clone() };
-        let for_anyone = engine::resume(&view.history, &free);
+        let for_anyone = plan_for(opened, &free);
         // A session that waits for an answer is not at work, so the card says what the run waits for.
         if for_anyone.verdict == Verdict::NeedsHuman {
             (outlook, plan) = (free, for_anyone);

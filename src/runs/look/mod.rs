@@ -6,6 +6,7 @@ pub(in crate::runs) mod card;
 pub(in crate::runs) mod cause;
 mod driven;
 pub(in crate::runs) mod evidence;
+pub(in crate::runs) mod gate;
 pub(in crate::runs) mod in_time;
 pub(in crate::runs) mod life;
 pub(in crate::runs) mod list;

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::disk::Links;
 use crate::engine::{self, Action, Damage, Drift, Fault, History, Outlook, Plan, Presence, RunState, Verdict};
 use crate::machine::{Difference, Machine};
-use crate::model::{LostRange, RunId, Seq, StateName, Suggestion, WorkflowId};
+use crate::model::{Explain as _, LostRange, RunId, Seq, StateName, Suggestion, WorkflowId};
 use crate::runs::advice::{Alternative, adopt, advice, bring_back, reopen, unknown_driver};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::ends_at;
@@ -20,6 +20,7 @@ use crate::runs::look::life::lives;
 use crate::runs::open::checkout::{places_of_lost, places_with, ways_back};
 use crate::runs::open::same_work::has_second_run;
 use crate::runs::open::view::View;
+use crate::runs::write::exec::trust::trusted;
 use crate::store::StoredRun;
 
 /// The next action.
@@ -67,6 +68,19 @@ pub(super) fn outlook<'a>(opened: OpenedRun<'a>, presence: Presence, definitions
         lives: lives(&view.history),
         unproved: None,
     }
+}
+
+/// What to do next, as the engine finds it; a required command that this machine may not run waits for a person.
+pub(super) fn plan_for(opened: OpenedRun<'_>, outlook: &Outlook<'_>) -> Plan {
+    let mut plan = engine::resume(&opened.view.history, outlook);
+    if plan.next.action == Action::RunCommand
+        && let Some(first) = plan.unproved.first()
+        && let Err(why) = trusted(opened.project, &first.exec)
+    {
+        plan.verdict = Verdict::NeedsHuman;
+        plan.reason = format!("{}; {}", plan.reason, why.problem().message);
+    }
+    plan
 }
 
 /// What to do next in a run, and notes for people.

@@ -15,7 +15,7 @@ use crate::runs::advice::{Alternative, join};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::here::place_of_caller;
-use crate::runs::look::outlook::{Definitions, NextReport, NextSteps, OpenedRun, next_steps, outlook};
+use crate::runs::look::outlook::{Definitions, NextReport, NextSteps, OpenedRun, next_steps, outlook, plan_for};
 use crate::runs::look::seen::{SeenEvidence, seen_evidence, unproved_now};
 use crate::runs::look::show::ShownUnit;
 use crate::runs::open::checkout::committed_beyond;
@@ -251,7 +251,7 @@ fn report_of(
         evidence = seen_evidence(project, run, &view.history).unwrap_or_default();
         outlook.unproved = Some(unproved_now(project, view, &evidence));
     }
-    let plan = engine::resume(&view.history, &outlook);
+    let plan = plan_for(opened, &outlook);
     let NextSteps { next, notes } = next_steps(opened, &outlook, &plan);
     let document = view.history.state().document();
     let Plan { verdict, mut reason, completed, in_doubt, left_undone, begun_at, .. } = plan;

@@ -5,15 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::codec::digest;
 use crate::disk::USER;
-use crate::engine::{Attempt, Caller, Command, Decide, Refusal, gate_to_decide, held_by};
+use crate::engine::{Caller, Command, Decide, Refusal};
 use crate::model::{
-    APPROVAL, ActivityId, ActivityRecorded, Approval, DecidedAt, Event, EventId, EventKind, GateStatus, Number, RunId,
-    Seq, StateName, TextDigest, WorkflowId,
+    APPROVAL, ActivityId, ActivityRecorded, Approval, DecidedAt, Event, EventId, EventKind, Number, RunId, Seq,
+    StateName, TextDigest,
 };
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::select::select_run_to_write;
-use crate::runs::open::view::for_reading;
 use crate::runs::write::transaction::{Transaction, transact};
 
 /// A decision at the gate of a run.
@@ -61,61 +60,6 @@ pub struct ApproveReport {
     pub repeated: bool,
     /// Problems that did not stop the command.
     pub warnings: Vec<String>,
-}
-
-/// What a person decides on.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct GateReport {
-    /// The run.
-    pub run_id: RunId,
-    /// Its workflow.
-    pub workflow: WorkflowId,
-    /// Its goal.
-    pub goal: Option<String>,
-    /// The gate.
-    pub phase: StateName,
-    /// The workflow's description of it: what must be true.
-    pub description: Option<String>,
-    /// How it stands.
-    pub status: GateStatus,
-    /// Its latest records, oldest first.
-    pub records: Vec<Attempt>,
-    /// The last event of the run.
-    pub last_seq: Seq,
-}
-
-/// How many records of a gate are shown.
-const RECORDS: usize = 5;
-
-/// The gate on which a person can decide. Writes nothing.
-///
-/// # Errors
-/// [`Error::Refused`] when no gate waits, and those of reading a run.
-pub fn gate(cx: &Context, run: Option<&str>) -> Result<GateReport> {
-    let project = cx.project()?;
-    let run = select_run_to_write(&project, run, None)?;
-    let view = for_reading(&project, &*run)?;
-    let state = view.history.state();
-    let machine = view.machine.as_ref();
-    if state.status().is_terminal() && held_by(state, machine).is_empty() {
-        return Err(Error::refused(run.id(), Refusal::Terminal { status: state.status() }));
-    }
-    let phase =
-        gate_to_decide(state, machine, Some(&view.history)).map_err(|refusal| Error::refused(run.id(), refusal))?;
-    let mut records: Vec<Attempt> = view.history.attempts().to_vec();
-    records.retain(|attempt| attempt.phase.as_ref() == Some(&phase));
-    records.drain(..records.len().saturating_sub(RECORDS));
-    Ok(GateReport {
-        run_id: run.id().clone(),
-        workflow: state.document().workflow.clone(),
-        goal: state.document().goal.clone(),
-        description: machine.and_then(|machine| machine.state(&phase)?.description.clone()),
-        status: view.history.gate(&phase).unwrap_or(GateStatus::Closed),
-        records,
-        // The log may be ahead of run.yaml, and the other way round if it lost its end.
-        last_seq: state.document().state.last_seq.unwrap_or_default().max(view.log.last_seq()),
-        phase,
-    })
 }
 
 /// Records a person's decision at the gate that waits. The run does not move.

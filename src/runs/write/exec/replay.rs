@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -244,7 +245,8 @@ fn run_again(
         present_tree(project, &exec.inputs).ok().map(|tree| tree.snapshot.sha256)
     };
     let argv: Vec<OsString> = argv.into_iter().map(OsString::from).collect();
-    let command = Execute { argv: &argv, dir: &dir, limit: None, may_have_terminal: false, output: request.output };
+    let limit = exec.limit_ms.map(Duration::from_millis);
+    let command = Execute { argv: &argv, dir: &dir, limit, may_have_terminal: false, output: request.output };
     let executed = command.run().map_err(|error| error.to_string())?;
     let now = end_of(cx, &executed, None, None);
     if let Some(why) = &now.not_started {

@@ -184,6 +184,8 @@ fn execution(
         name: request.name.clone(),
         dir,
         inputs: request.inputs.clone(),
+        limit_ms: request.limit.map(|limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)),
+        no_output: request.drops_output,
         started_at: cx.now(),
         before: before.as_ref().ok().map(|tree| tree.snapshot.clone()),
         no_tree: before.as_ref().err().cloned(),

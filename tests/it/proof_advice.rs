@@ -1,0 +1,254 @@
+//! What flow proposes where a phase requires a command, where work failed or was only planned, and where a person decides:
+//! whoever follows it comes to the end.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::{Answer, Sandbox, run};
+
+const PHASES: &str = "apiVersion: flow.synapti.ai/v1
+kind: FlowWorkflow
+metadata: {id: w}
+phases:
+  - id: verify
+    requires: [{exec: test}]
+  - id: ship
+";
+
+const BRANCHES: &str = "---
+name: p
+flow: {requires: {verify: [{exec: test}]}}
+---
+## STATE-MACHINE
+
+```mermaid
+stateDiagram-v2
+  [*] --> code
+  code --> verify
+  code --> docs
+  verify --> done
+  docs --> done
+  done --> [*]
+```
+";
+
+/// A repository with this definition, and a command `test` that the user accepted.
+fn project(file: &str, definition: &str, test: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    fs::create_dir_all(sandbox.path(".flow/workflows")).unwrap();
+    fs::write(sandbox.path(".flow/workflows").join(file), definition).unwrap();
+    fs::write(sandbox.path(".flow/config.yaml"), format!("commands: {{test: {test}}}\n")).unwrap();
+    fs::write(sandbox.path(".gitignore"), ".env\n").unwrap();
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-q", "-m", "code"]);
+    sandbox.flow(["trust", "--yes"]).ok();
+    sandbox
+}
+
+fn resumed(sandbox: &Sandbox, run: &str) -> Value {
+    sandbox.flow(["resume", run, "--json"]).json()
+}
+
+fn command(report: &Value) -> String {
+    report["next"]["command"].as_str().unwrap_or_default().to_owned()
+}
+
+fn alternatives(report: &Value) -> Vec<String> {
+    let ways = report["next"]["alternatives"].as_array().unwrap().iter();
+    ways.map(|way| way["command"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Runs a command as it was printed.
+fn follow(sandbox: &Sandbox, line: &str) -> Answer {
+    let mut shell = sandbox.command("sh");
+    shell.args(["-c", &format!("flow() {{ '{}' \"$@\"; }}\n{line}", env!("CARGO_BIN_EXE_flow"))]);
+    run(shell, "")
+}
+
+fn report(sandbox: &Sandbox, workflow: &str, step: &str, status: &str) -> Answer {
+    let data = format!("{{\"status\":\"{status}\"}}");
+    sandbox.flow([
+        "emit", "--workflow", workflow, "--run-id", "r1", "--type", "status_change", "--step", step, "--data", &data,
+    ])
+}
+
+#[test]
+fn a_command_that_is_proposed_again_looks_at_the_same_inputs() {
+    let sandbox = project("w.workflow.yaml", PHASES, "grep -q good .env");
+    sandbox.flow(["start", "w", "--id", "r1"]).ok();
+    fs::write(sandbox.path(".env"), "good\n").unwrap();
+    sandbox.flow(["exec", "--input", ".env", "--no-output", "--timeout", "60", "test"]).ok();
+    fs::write(sandbox.path(".env"), "good too\n").unwrap();
+    let wanted = "flow exec --run-id r1 --input .env --timeout 60 --no-output test";
+    let refused = sandbox.flow(["record-activity", "--phase", "ship", "--id", "s", "--json"]).exits(1).error();
+    assert!(refused["help"].as_str().unwrap().starts_with(&format!("`{wanted}` runs it")), "{refused}");
+    assert_eq!(command(&resumed(&sandbox, "r1")), wanted);
+    follow(&sandbox, wanted).ok();
+    fs::write(sandbox.path(".env"), "bad\n").unwrap();
+    sandbox.flow(["record-activity", "--phase", "ship", "--id", "s"]).exits(1);
+    // It fails now, and is proposed once more in the same way.
+    follow(&sandbox, wanted).exits(1);
+    let again = "flow exec --run-id r1 --id test --again --input .env --timeout 60 --no-output test";
+    assert_eq!(command(&resumed(&sandbox, "r1")), again);
+    fs::write(sandbox.path(".env"), "good\n").unwrap();
+    follow(&sandbox, again).ok();
+    sandbox.flow(["record-activity", "--phase", "ship", "--id", "s"]).ok();
+    let kept = fs::read_dir(sandbox.run_dir("r1").join("evidence")).map_or(0, Iterator::count);
+    assert_eq!(kept, 0);
+}
+
+#[test]
+fn a_replay_ends_a_command_at_the_limit_that_it_had() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    sandbox.flow(["exec", "--id", "s", "--timeout", "0.2", "--", "sleep", "30"]).exits(143);
+    fs::write(sandbox.path(".flow/config.yaml"), "commands: {nap: sleep 30}\n").unwrap();
+    sandbox.flow(["trust", "--yes"]).ok();
+    sandbox.flow(["exec", "--id", "n", "--timeout", "0.2", "nap"]).exits(143);
+    let begun = std::time::Instant::now();
+    sandbox.flow(["replay", "r1", "n", "--yes"]).ok();
+    assert!(begun.elapsed() < std::time::Duration::from_secs(20));
+}
+
+#[test]
+fn what_a_branch_requires_is_proposed_in_its_phase() {
+    let sandbox = project("p.md", BRANCHES, "'true'");
+    for (step, status) in [
+        ("code", "running"),
+        ("verify", "running"),
+        ("docs", "running"),
+        ("verify", "completed"),
+        ("docs", "completed"),
+    ] {
+        report(&sandbox, "p", step, status);
+    }
+    let proposed = command(&resumed(&sandbox, "r1"));
+    assert_eq!(proposed, "flow exec --run-id r1 --phase verify test");
+    follow(&sandbox, &proposed).ok();
+    let then = resumed(&sandbox, "r1");
+    assert_ne!(command(&then), proposed, "{then}");
+    report(&sandbox, "p", "done", "running").ok();
+}
+
+#[test]
+fn what_a_phase_requires_to_which_the_run_has_not_come_is_proposed_in_it() {
+    let sandbox = project("w.workflow.yaml", &PHASES.replace("phases:\n", "phases:\n  - id: code\n"), "'true'");
+    sandbox.flow(["start", "w", "--id", "r1"]).ok();
+    sandbox.record("r1", "code", "c");
+    let through = ["record-activity", "--phase", "verify", "--id", "v", "--advance", "ship"];
+    let refused = sandbox.flow(through).exits(1);
+    let wanted = "flow exec --run-id r1 --phase verify test";
+    assert!(refused.stderr.contains(wanted), "{}", refused.stderr);
+    follow(&sandbox, wanted).ok();
+    sandbox.flow(through).ok();
+}
+
+#[test]
+fn a_last_state_that_requires_a_command_has_a_way_to_the_end() {
+    let last =
+        BRANCHES.replace("{verify: [", "{done: [").replace("  code --> docs\n", "").replace("  docs --> done\n", "");
+    let sandbox = project("p.md", &last, "'true'");
+    for (step, status) in [("code", "running"), ("verify", "running"), ("done", "running")] {
+        report(&sandbox, "p", step, status).ok();
+    }
+    let found = resumed(&sandbox, "r1");
+    let ways = alternatives(&found);
+    assert_eq!(ways[0], "flow exec --run-id r1 test", "{found}");
+    let ended = ways.iter().find(|way| way.contains("completed")).unwrap();
+    follow(&sandbox, ended).exits(1);
+    follow(&sandbox, &ways[0]).ok();
+    follow(&sandbox, ended).ok();
+}
+
+#[test]
+fn a_command_that_passed_and_failed_later_is_settled_by_what_is_proposed() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.path("a"), "good\n").unwrap();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    sandbox.flow(["exec", "--", "grep", "-q", "good", "a"]).ok();
+    fs::write(sandbox.path("a"), "bad\n").unwrap();
+    sandbox.flow(["exec", "--", "grep", "-q", "good", "a"]).exits(1);
+    let found = resumed(&sandbox, "r1");
+    assert!(found["reason"].as_str().unwrap().ends_with("grep-q-good-a failed in `preflight`"), "{found}");
+    follow(&sandbox, &command(&found)).ok();
+    let begun = resumed(&sandbox, "r1");
+    let passed = alternatives(&begun).into_iter().find(|way| way.contains("--status passed")).unwrap();
+    follow(&sandbox, &passed).ok();
+    let done = resumed(&sandbox, "r1");
+    assert!(done["reason"].as_str().unwrap().starts_with("`preflight` is done"), "{done}");
+}
+
+#[test]
+fn work_that_is_only_planned_is_named_and_settled_by_what_is_proposed() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    sandbox.flow(["record-activity", "--id", "c", "--status", "pending"]).ok();
+    sandbox.flow(["record-activity", "--id", "other"]).ok();
+    let found = resumed(&sandbox, "r1");
+    assert_eq!(found["reason"], "001 c is planned in `preflight`, and was not begun");
+    let passed = alternatives(&found).into_iter().find(|way| way.contains("--status passed")).unwrap();
+    assert!(passed.contains("--id c "), "{passed}");
+    let refused = sandbox.flow(["record-activity", "--phase", "reproduce", "--id", "x"]).exits(1).stderr;
+    assert!(refused.contains("001 c is pending"), "{refused}");
+    follow(&sandbox, &passed).ok();
+    let done = resumed(&sandbox, "r1");
+    assert!(done["reason"].as_str().unwrap().starts_with("`preflight` is done"), "{done}");
+}
+
+#[test]
+fn what_a_gate_s_phase_requires_comes_before_a_person_is_asked() {
+    let gated = PHASES.replace("    requires", "    gate: person\n    requires");
+    let sandbox = project("w.workflow.yaml", &gated, "'true'");
+    sandbox.flow(["start", "w", "--id", "r1"]).ok();
+    sandbox.record("r1", "verify", "v");
+    let found = resumed(&sandbox, "r1");
+    assert_eq!((found["verdict"].as_str(), &*command(&found)), (Some("continue"), "flow exec --run-id r1 test"));
+    follow(&sandbox, &command(&found)).ok();
+    let asked = resumed(&sandbox, "r1");
+    assert_eq!((asked["verdict"].as_str(), asked["next"]["action"].as_str()), (Some("needs_human"), Some("decide")));
+}
+
+#[test]
+fn a_required_command_that_may_not_run_here_waits_for_a_person() {
+    let sandbox = project("w.workflow.yaml", PHASES, "'true'");
+    sandbox.flow(["start", "w", "--id", "r1"]).ok();
+    sandbox.record("r1", "verify", "v");
+    for (config, why) in [
+        ("commands: {test: 'false'}\n", "the command test was not accepted on this machine: false"),
+        ("commands: {lint: 'true'}\n", "the project names no command test"),
+        ("commands: [\n", "config.yaml"),
+    ] {
+        fs::write(sandbox.path(".flow/config.yaml"), config).unwrap();
+        let found = resumed(&sandbox, "r1");
+        assert_eq!((found["verdict"].as_str(), &*command(&found)), (Some("needs_human"), ""), "{found}");
+        assert!(found["reason"].as_str().unwrap().contains(why), "{found}");
+        assert_eq!(alternatives(&found)[0], "flow trust");
+        let told = sandbox.flow(["attention", "--json"]).json().to_string();
+        assert!(told.contains("needs_human"), "{told}");
+    }
+}
+
+#[test]
+fn a_run_in_which_only_units_report_goes_on_where_its_workflow_asks_for_more() {
+    let sandbox = project("p.md", BRANCHES, "'true'");
+    for (workflow, run, first) in [("debug", "u1", "preflight"), ("p", "u2", "code")] {
+        let data = r#"{"status":"completed"}"#;
+        let unit = ["--type", "status_change", "--step", first, "--unit", "T1", "--data", data];
+        sandbox.flow(["emit", "--workflow", workflow, "--run-id", run].iter().chain(&unit)).ok();
+        let found = resumed(&sandbox, run);
+        assert_eq!(found["next"]["action"], "start_phase", "{found}");
+        assert!(found["reason"].as_str().unwrap().ends_with("the phases are still to come"), "{found}");
+        sandbox.flow(["complete", run]).exits(1);
+    }
+}
+
+#[test]
+fn a_command_with_a_secret_is_not_offered_to_be_run_again() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    sandbox.flow(["exec", "--id", "s", "--", "sh", "-c", "echo password=hunter22222; exit 1"]).exits(1);
+    let found = resumed(&sandbox, "r1").to_string();
+    assert!(!found.contains("flow exec"), "{found}");
+}
