@@ -21,7 +21,7 @@ fn asked_as(mut command: Suggestion, last: Option<&Execution>) -> Suggestion {
 
 /// A time in milliseconds, as options name it.
 fn in_seconds(ms: u64) -> String {
-    if ms % 1000 == 0 { (ms / 1000).to_string() } else { format!("{}.{:03}", ms / 1000, ms % 1000) }
+    if ms.is_multiple_of(1000) { (ms / 1000).to_string() } else { format!("{}.{:03}", ms / 1000, ms % 1000) }
 }
 
 /// The command that runs the one of the activity `id` once more.
