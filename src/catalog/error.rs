@@ -65,7 +65,7 @@ pub enum CatalogError {
 
 impl CatalogError {
     /// The error as a line of a list that names the file already.
-    pub(super) fn in_list(self) -> String {
+    pub(crate) fn in_list(self) -> String {
         match self {
             Self::Invalid { diagnostics, .. } => summary(&diagnostics),
             Self::Io { source, .. } => source.to_string(),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::catalog::CatalogError;
 use crate::catalog::config::{Config, NamedCommand, named_commands};
 use crate::catalog::folder::Folder;
-use crate::catalog::place::{DefinitionDir, definition_dirs};
+use crate::catalog::place::{AGENTS, DefinitionDir, definition_dirs};
 use crate::catalog::shipped::SHIPPED;
 use crate::codec;
 use crate::disk::Disk;
@@ -182,6 +182,21 @@ impl Catalog {
         Ok(entries.into_values().flatten().collect())
     }
 
+    /// The definitions of the project's own, each with its file and why it cannot be used.
+    ///
+    /// # Errors
+    /// As [`Self::list`].
+    pub(crate) fn own_definitions(&self) -> Result<Vec<(PathBuf, Option<CatalogError>)>, CatalogError> {
+        let mut own = Vec::new();
+        for entry in self.list()? {
+            let Origin::Project(path) = entry.origin else { continue };
+            // A line of the list has the first error only.
+            let error = if entry.error.is_some() { self.find(&entry.id).err() } else { None };
+            own.push((path, error));
+        }
+        Ok(own)
+    }
+
     fn config(&self) -> Result<Config, CatalogError> {
         match &self.flow_dir {
             Some(flow_dir) => Config::read(&self.disk, flow_dir),
@@ -286,7 +301,7 @@ fn is_of_agent(file: &str, origin: &Origin) -> bool {
         Origin::Shipped => Path::new(file),
         Origin::Project(path) => path,
     };
-    path.parent().is_some_and(|dir| dir.ends_with("agents"))
+    path.parent().is_some_and(|dir| dir.ends_with(AGENTS))
 }
 
 #[cfg(test)]

@@ -2,6 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+/// The file of a skill, in a directory of its name.
+pub(crate) const SKILL_FILE: &str = "SKILL.md";
+/// The directory of agents.
+pub(crate) const AGENTS: &str = "agents";
+
 /// A directory with definitions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DefinitionDir {

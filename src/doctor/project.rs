@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::catalog::{CONFIG_FILE, Catalog, CatalogError, Origin};
+use crate::catalog::{CONFIG_FILE, Catalog, CatalogError};
 use crate::codec::SCHEMAS;
 use crate::disk::inspect::{Entry, FileKind, doubtful_file_system, entries};
 use crate::disk::{Disk, Trust, read_plain};
@@ -223,24 +223,20 @@ fn workflows(catalog: &Catalog, root: &Path, found: &mut Findings) {
         Err(error) => drop(found.add("unreadable", &root.join(CONFIG_FILE), error.one_line())),
         Ok(_) => {}
     }
-    // The check of the names in `.flow` has reported a name that is not a directory.
-    let listed = catalog.list().unwrap_or_default();
     for warning in catalog.warnings() {
         found.add("config_unknown_key", &root.join(CONFIG_FILE), warning);
     }
-    for entry in listed {
-        let (Some(_), Origin::Project(path)) = (&entry.error, &entry.origin) else { continue };
-        match catalog.find(&entry.id) {
-            Err(CatalogError::Invalid { diagnostics, .. }) => {
+    // The check of the names in `.flow` has reported a name that is not a directory.
+    for (path, error) in catalog.own_definitions().unwrap_or_default() {
+        match error {
+            Some(CatalogError::Invalid { diagnostics, .. }) => {
                 for error in diagnostics.iter().filter(|one| one.is_error()).take(limits::VIOLATIONS) {
-                    let finding = found.add("workflow_invalid", path, error.message.clone());
+                    let finding = found.add("workflow_invalid", &path, error.message.clone());
                     finding.at_place(Some(error.place));
                 }
             }
-            Err(error) => {
-                found.add("workflow_invalid", path, error.one_line());
-            }
-            Ok(_) => {}
+            Some(error) => drop(found.add("workflow_invalid", &path, error.one_line())),
+            None => {}
         }
     }
 }

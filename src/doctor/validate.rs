@@ -1,5 +1,6 @@
 //! `validate`: everything that is wrong with a file, a run, or the whole project.
 
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,13 +9,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::catalog::{CONFIG_FILE, Catalog, CatalogError};
+use crate::catalog::{AGENTS, CONFIG_FILE, Catalog, CatalogError, SKILL_FILE};
 use crate::codec::{self, DocumentKind, LineFault, Node, Place, RunText, Violation, parse};
-use crate::disk::{Disk, FileType, Links, read_plain};
+use crate::disk::{Disk, FileType, Links, read_named, read_plain};
 use crate::doctor::lines::{last_line_with, line_after};
 use crate::engine::{Fault, reconcile};
 use crate::interviews::{SCRIPT_SUFFIX, read_script};
-use crate::machine::{Checked, Form, StateTypes, compile_text};
+use crate::machine::{Checked, Diagnostic, Form, StateTypes, compile_text};
 use crate::model::{Seq, limits};
 use crate::modes::{POLICY_FILE, read_policy};
 use crate::runs::open::name::{Purpose, open_run};
@@ -68,19 +69,21 @@ pub struct ViolationReport {
 /// wrong with documents is in the report.
 pub fn validate(cx: &Context, target: Option<&str>) -> Result<ValidateReport> {
     let project = cx.project();
-    let types = cx.catalog(project.as_ref().ok()).state_types().unwrap_or_default();
+    let catalog = cx.catalog(project.as_ref().ok());
+    let types = catalog.state_types().unwrap_or_default();
     let report = ValidateReport { ok: true, checked: 0, files: Vec::new() };
-    let mut checker = Checker { disk: Arc::clone(&cx.disk), types, report };
+    let mut checker = Checker { disk: Arc::clone(&cx.disk), catalog, types, report, seen: BTreeSet::new() };
     let root = match target {
         None => {
             let project = project?;
+            checker.definitions(None);
             checker.tree(project.path())?;
-            checker.configuration(&project.catalog());
             project.root().to_owned()
         }
         Some(target) => validate_target(cx, target, project, &mut checker)?,
     };
     let mut report = checker.report;
+    report.files.sort_by(|one, other| one.path.cmp(&other.path));
     for file in &mut report.files {
         if let Ok(relative) = file.path.strip_prefix(&root) {
             file.path = relative.to_owned();
@@ -99,7 +102,8 @@ fn validate_target(
     let cwd = cx.env.cwd.clone().unwrap_or_default();
     let path = cwd.join(target);
     match cx.disk.look(&path, Links::Refuse) {
-        Ok(stat) if stat.kind == FileType::Directory => checker.tree(&path)?,
+        Ok(stat) if stat.kind == FileType::Directory => checker.directory(&path)?,
+        Ok(_) if !is_below_flow(&path) && cx.disk.is_dir(&path) => checker.directory(&path)?,
         Ok(_) => checker.file(&path, true),
         Err(_) if target.contains('/') || target.ends_with(".yaml") || target.ends_with(".jsonl") => {
             let source = ErrorKind::NotFound.into();
@@ -115,17 +119,27 @@ fn validate_target(
     Ok(cwd)
 }
 
-/// The checks so far, and the types of states that graphs may use.
+/// The checks so far, the workflows of the project, and the types of states that graphs may use.
 struct Checker {
     disk: Arc<dyn Disk>,
+    catalog: Catalog,
     types: StateTypes,
     report: ValidateReport,
+    /// The definitions that were checked as the catalog uses them.
+    seen: BTreeSet<PathBuf>,
+}
+
+/// Whether a path leads into a `.flow`, where no link is followed.
+fn is_below_flow(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str() == layout::FLOW)
 }
 
 /// What kind of document a file is, by its name and place; `None` if its text has to tell.
 fn kind_of(path: &Path) -> Option<DocumentKind> {
     let name = name_of(path);
-    let parent = path.parent().map(name_of).unwrap_or_default();
+    let dir = path.parent().unwrap_or(path);
+    let parent = name_of(dir);
+    let is_own = parent == layout::WORKFLOWS && dir.parent().is_some_and(|above| name_of(above) == layout::FLOW);
     Some(match name {
         layout::RUN_FILE => DocumentKind::Run,
         layout::LOG => DocumentKind::Event,
@@ -135,14 +149,18 @@ fn kind_of(path: &Path) -> Option<DocumentKind> {
         _ if name.ends_with(SCRIPT_SUFFIX) => DocumentKind::Interview,
         _ if parent == layout::ACTIVITIES && name.ends_with(".yaml") => DocumentKind::Activity,
         _ if ends_in(name, &[".workflow.yaml", ".graph.yaml", ".mmd", ".mermaid"]) => DocumentKind::Workflow,
-        _ if parent == layout::WORKFLOWS && ends_in(name, &[".yaml", ".md"]) => DocumentKind::Workflow,
+        SKILL_FILE => DocumentKind::Workflow,
+        _ if parent == AGENTS && name.ends_with(".md") => DocumentKind::Workflow,
+        _ if is_own && ends_in(name, &[".yaml", ".md"]) => DocumentKind::Workflow,
         _ => return None,
     })
 }
 
-/// Whether a file is a workflow in a notation that needs no `kind`.
-fn looks_like_a_workflow(path: &Path, text: &str) -> bool {
-    path.extension() == Some("md".as_ref()) || text.lines().any(|line| line.starts_with("states:"))
+/// A document that says by its `kind` that it is one of flow's, and not a workflow. Any other one is judged as a workflow.
+fn claims_a_kind(text: &str) -> Option<Node> {
+    let root = parse(text).ok()?;
+    let kind = root.get("kind").and_then(Node::text)?;
+    (kind.starts_with("Flow") && kind != "FlowWorkflow").then_some(root)
 }
 
 /// What a file is called in the report, and the largest one that is read, in bytes.
@@ -170,23 +188,49 @@ fn ends_in(name: &str, endings: &[&str]) -> bool {
 }
 
 impl Checker {
-    /// Checks `config.yaml`, which has no schema.
-    fn configuration(&mut self, catalog: &Catalog) {
-        if let Err(CatalogError::Config { path, message }) = catalog.named_commands() {
-            let violation = ViolationReport { line: None, column: None, pointer: String::new(), message };
-            self.report.files.push(CheckedFile { path, kind: "configuration", violations: vec![violation] });
-        }
-    }
-
-    /// As [`Self::configuration`], for the file at `path` if it is that of a project; says whether it is.
+    /// Checks the file at `path` if it is `config.yaml` of a project, which has no schema; says whether it is.
     fn is_configuration(&mut self, path: &Path) -> bool {
         let Some(dir) = path.parent() else { return false };
         if name_of(path) != CONFIG_FILE || name_of(dir) != layout::FLOW {
             return false;
         }
-        self.report.checked += 1;
-        self.configuration(&Catalog::new(Arc::clone(&self.disk), Some(dir.to_owned())));
+        let catalog = Catalog::new(Arc::clone(&self.disk), Some(dir.to_owned()));
+        let violations = match catalog.named_commands() {
+            Err(CatalogError::Config { message, .. }) => vec![violation(None, message)],
+            _ => Vec::new(),
+        };
+        self.add(path, "configuration", violations);
         true
+    }
+
+    /// Checks the definitions that the project uses, all or those below `dir`, with the rules of the catalog.
+    fn definitions(&mut self, dir: Option<&Path>) {
+        let own = match self.catalog.own_definitions() {
+            Ok(own) => own,
+            Err(error) => match &error {
+                CatalogError::Refused { path, .. } | CatalogError::Io { path, .. } => vec![(path.clone(), Some(error))],
+                // That of the configuration is told where its file is checked.
+                _ => return,
+            },
+        };
+        for (path, error) in own {
+            if dir.is_some_and(|dir| !path.starts_with(dir)) {
+                continue;
+            }
+            let violations = match error {
+                None => Vec::new(),
+                Some(CatalogError::Invalid { diagnostics, .. }) => violations_of(diagnostics),
+                Some(error) => vec![violation(None, error.in_list())],
+            };
+            self.add(&path, "workflow", violations);
+            self.seen.insert(path);
+        }
+    }
+
+    /// Checks a directory that the caller named.
+    fn directory(&mut self, dir: &Path) -> Result<()> {
+        self.definitions(Some(dir));
+        self.tree(dir)
     }
 
     fn tree(&mut self, root: &Path) -> Result<()> {
@@ -196,7 +240,10 @@ impl Checker {
             Err(errno) => return Err(Error::input(root.display(), &errno.into())),
         };
         for (path, kind) in files {
-            if kind == FileType::Symlink {
+            if self.seen.contains(&path) {
+                continue;
+            }
+            if kind == FileType::Symlink && is_below_flow(&path) {
                 let message = "a symbolic link; flow follows none below .flow".to_owned();
                 self.add(&path, "link", vec![violation(None, message)]);
             } else if kind == FileType::RegularFile {
@@ -222,20 +269,24 @@ impl Checker {
     /// Checks a file. With `named`, the caller named this file, so it is checked even if its name tells nothing.
     fn file(&mut self, path: &Path, named: bool) {
         let mut kind = kind_of(path);
-        if kind.is_none() && (!named || self.is_configuration(path)) {
+        if kind.is_none() && (self.is_configuration(path) || !named) {
             return;
         }
         let (label, bound) = label_and_bound(kind);
         let text = match kind {
             Some(DocumentKind::Event) => read_log(&*self.disk, path),
-            _ => read(&*self.disk, path, bound),
+            // The caller may name a link to the file; of those in .flow, none is followed.
+            _ if named && !is_below_flow(path) => text_of(read_named(&*self.disk, path, bound)),
+            _ => text_of(read_plain(&*self.disk, path, bound)),
         };
         let text = match text {
             Ok(text) => text,
             Err(message) => return self.add(path, label, vec![violation(None, message)]),
         };
-        if kind.is_none() && looks_like_a_workflow(path, &text) {
-            kind = Some(DocumentKind::Workflow);
+        let mut claimed = None;
+        if kind.is_none() {
+            claimed = claims_a_kind(&text);
+            kind = if claimed.is_some() { None } else { Some(DocumentKind::Workflow) };
         }
         // As in every catalog: a document beside the definitions is not one of them.
         if !named && kind == Some(DocumentKind::Workflow) && self.compiled(path, &text).is_absent() {
@@ -248,30 +299,9 @@ impl Checker {
             Some(DocumentKind::Modes) => read_policy(&text).err().unwrap_or_default(),
             Some(DocumentKind::Interview) => read_script(&text).err().unwrap_or_default(),
             Some(kind) => check_document(&text, kind),
-            None => self.unknown(path, &text),
+            None => claimed.map(|root| check_claimed(&root, &text)).unwrap_or_default(),
         };
         self.add(path, label_and_bound(kind).0, violations);
-    }
-
-    /// Checks a document whose `kind` tells what it is.
-    fn unknown(&self, path: &Path, text: &str) -> Vec<Violation> {
-        let root = match parse(text) {
-            Ok(root) => root,
-            Err(error) => return vec![violation(error.place, error.message)],
-        };
-        match root.get("kind").and_then(Node::text) {
-            Some("FlowRun") => check_document(text, DocumentKind::Run),
-            // One that is about to be recorded: the command that records it knows the run.
-            Some("FlowActivity") => check_completed(text, DocumentKind::Activity, with_any_run),
-            Some("FlowWorkflow") => self.definition(path, text),
-            Some("FlowModes") => read_policy(text).err().unwrap_or_default(),
-            Some("FlowInterview") => read_script(text).err().unwrap_or_default(),
-            _ => {
-                let message =
-                    "`kind` must be FlowRun, FlowActivity, FlowWorkflow, FlowModes or FlowInterview".to_owned();
-                vec![violation(Some(root.nearest("/kind").place), message)]
-            }
-        }
     }
 
     fn compiled(&self, path: &Path, text: &str) -> Checked {
@@ -279,31 +309,51 @@ impl Checker {
     }
 
     fn definition(&self, path: &Path, text: &str) -> Vec<Violation> {
-        let mut violations = Vec::new();
-        for found in self.compiled(path, text).diagnostics {
-            // A warning does not make a workflow invalid.
-            if !found.is_error() {
-                continue;
-            }
-            let message = match found.help {
-                Some(help) => format!("{} ({help})", found.message),
-                None => found.message,
-            };
-            violations.push(violation(Some(found.place), message));
-        }
-        violations
+        violations_of(self.compiled(path, text).diagnostics)
     }
 }
 
-fn read(disk: &dyn Disk, path: &Path, limit: usize) -> std::result::Result<String, String> {
-    let bytes = read_plain(disk, path, limit).map_err(|error| match error.kind() {
+fn violations_of(diagnostics: Vec<Diagnostic>) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for found in diagnostics {
+        // A warning does not make a workflow invalid.
+        if !found.is_error() {
+            continue;
+        }
+        let message = match found.help {
+            Some(help) => format!("{} ({help})", found.message),
+            None => found.message,
+        };
+        violations.push(violation(Some(found.place), message));
+    }
+    violations
+}
+
+/// Checks a document whose `kind` tells what it is.
+fn check_claimed(root: &Node, text: &str) -> Vec<Violation> {
+    match root.get("kind").and_then(Node::text) {
+        Some("FlowRun") => check_document(text, DocumentKind::Run),
+        // One that is about to be recorded: the command that records it knows the run.
+        Some("FlowActivity") => check_completed(text, DocumentKind::Activity, with_any_run),
+        Some("FlowModes") => read_policy(text).err().unwrap_or_default(),
+        Some("FlowInterview") => read_script(text).err().unwrap_or_default(),
+        _ => {
+            let message = "`kind` must be FlowRun, FlowActivity, FlowWorkflow, FlowModes or FlowInterview".to_owned();
+            vec![violation(Some(root.nearest("/kind").place), message)]
+        }
+    }
+}
+
+/// The text of a file that was read.
+fn text_of(read: std::io::Result<Vec<u8>>) -> std::result::Result<String, String> {
+    let bytes = read.map_err(|error| match error.kind() {
         ErrorKind::InvalidInput | ErrorKind::FileTooLarge => error.to_string(),
         _ => format!("cannot be read: {error}"),
     })?;
     String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())
 }
 
-/// As [`read`], for a log. Stops where too much in a row is not an event.
+/// The text of a log. Stops where too much in a row is not an event.
 fn read_log(disk: &dyn Disk, path: &Path) -> std::result::Result<String, String> {
     let bytes = bytes_at(disk, path).map_err(|fault| match fault {
         LogFault::Io(error) => format!("cannot be read: {error}"),

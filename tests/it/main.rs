@@ -103,6 +103,7 @@ mod timeline;
 mod tours;
 mod units;
 mod usage;
+mod validate;
 mod verdicts;
 mod verify;
 mod watch;

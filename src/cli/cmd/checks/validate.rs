@@ -22,6 +22,7 @@ fn fill(report: &ValidateReport, page: &mut TextPage) {
     }
     let files = counted(report.checked, "file");
     match report.files.len() {
+        0 if report.checked == 0 => page.line("no file was checked: nothing here is a document of flow"),
         0 => page.line(&format!("{files} checked, all valid")),
         n => page.line(&format!("{files} checked, {n} not valid")),
     }
