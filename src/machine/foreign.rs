@@ -1,7 +1,9 @@
 //! YAML files that are not workflows of flow. One sentence tells that; the problems that flow would find in them say
 //! nothing to their authors.
 
-use crate::codec::{Node, Tree, YamlError};
+use std::collections::BTreeSet;
+
+use crate::codec::{Node, Tree, YamlError, YamlFault};
 use crate::machine::diagnostic::yaml_problem;
 use crate::machine::{Diagnostic, Name};
 use crate::model::limits;
@@ -9,6 +11,9 @@ use crate::model::limits;
 /// How to write a workflow, for a file that is not one.
 pub(super) const HOW: &str =
     "`flow help workflows` shows how to write one, and `flow workflow show debug --source` prints one";
+
+/// What a file is that nothing tells to be one.
+const NOT_OURS: &str = "this is not a workflow of flow";
 
 /// Keys at the top of a workflow of flow.
 const OWN: [&str; 4] = ["phases", "states", "initial", "types"];
@@ -21,10 +26,18 @@ struct System {
     top: &'static [&'static str],
     /// Keys of the mappings below them, one of which must be there; any if this is empty.
     below: &'static [&'static str],
+    /// Whether the keys at the top may hold lists.
+    lists: bool,
 }
 
 const fn system(name: &'static str, top: &'static [&'static str], below: &'static [&'static str]) -> System {
-    System { name, top, below }
+    System { name, top, below, lists: true }
+}
+
+impl System {
+    const fn without_lists(self) -> Self {
+        Self { lists: false, ..self }
+    }
 }
 
 /// The first one that fits counts.
@@ -54,63 +67,89 @@ const SYSTEMS: &[System] = &[
     system("a GitLab CI pipeline", &["stages"], &[]),
     system("a GitLab CI pipeline", &[], &["script"]),
     system("a configuration of a Temporal server", &["persistence", "services"], &[]),
-    system("a Docker Compose file", &["services"], &[]),
+    system("a Docker Compose file", &["services"], &["image", "build"]).without_lists(),
     system("a Kestra flow", &["namespace", "tasks"], &[]),
     system("a Conductor workflow", &["tasks", "schemaVersion"], &[]),
-    system("a Taskfile", &["version", "tasks"], &[]),
+    system("a Taskfile", &["version", "tasks"], &[]).without_lists(),
+    system("a Taskfile", &["version", "includes"], &[]).without_lists(),
     system("a Google Cloud workflow", &["main"], &["steps"]),
     system("a Windmill flow", &["value"], &["modules"]),
     system("a Buildkite pipeline", &["steps"], &["label", "plugins", "wait", "block"]),
-    system("a Google Cloud Build configuration", &["steps"], &["args", "entrypoint"]),
-    system("a Dagu workflow", &["steps"], &["command", "run", "depends", "executor", "action", "call", "script"]),
+    system("a Google Cloud Build configuration", &["steps"], &["entrypoint"]),
+    system("a Google Cloud Build configuration", &["steps", "images"], &[]),
+    system("a Google Cloud Build configuration", &["steps", "substitutions"], &[]),
+    system("a Dagu workflow", &["steps"], &["command", "depends", "executor", "call", "script"]),
     system("a Dagu workflow", &["schedule", "steps"], &[]),
 ];
 
 /// The document, if it may be a workflow of flow; otherwise what is wrong with it. A text that is not read as YAML may
-/// belong to another system: those use more of YAML.
-pub(super) fn refuse_foreign(text: &str, parsed: Result<Node, YamlError>) -> Result<Node, Box<Diagnostic>> {
+/// belong to another system: those use more of YAML. `types` are the types of states that tell a graph whose states are
+/// at the top.
+pub(super) fn refuse_foreign(
+    text: &str,
+    parsed: Result<Node, YamlError>,
+    types: &BTreeSet<String>,
+) -> Result<Node, Box<Diagnostic>> {
     let problem = match parsed {
-        Ok(root) => match of_document(&root) {
+        Ok(root) => match of_document(&root, types) {
             Some(problem) => problem,
             None => return Ok(root),
         },
-        Err(error) => match Outline::of_text(text).system() {
-            Some(name) => looks_like(name, &Name::nowhere("")),
-            None => yaml_problem(error),
-        },
+        Err(error) => of_unread(&Outline::of_text(text), error),
     };
     Err(Box::new(problem))
 }
 
+/// What is wrong with a text that is not read as YAML.
+fn of_unread(outline: &Outline<'_>, error: YamlError) -> Diagnostic {
+    if let Some(name) = outline.system() {
+        return looks_like(name, &Name::nowhere(""));
+    }
+    // Other systems have tags of their own, of which a reader of flow's files has nothing to say.
+    if error.fault == YamlFault::Tag && !outline.is_own() && !outline.below.contains(&"transition") {
+        return told("not_a_workflow", &Name::nowhere(""), NOT_OURS);
+    }
+    yaml_problem(error)
+}
+
 /// What tells that a document is not a workflow of flow.
-fn of_document(root: &Node) -> Option<Diagnostic> {
+fn of_document(root: &Node, types: &BTreeSet<String>) -> Option<Diagnostic> {
     // In the flat form of a graph, the states are at the top, under any names.
-    if any_entry_has(root, "transition") {
+    if root.entries().iter().any(|(_, body)| body.get("transition").is_some()) {
         return None;
     }
     let outline = Outline::of_document(root);
     let at = match &root.tree {
+        Tree::Null => return None,
         Tree::Mapping(entries) => Name::of_node(&entries.first()?.0),
-        Tree::Sequence(_) => Name::of_node(root),
-        _ => return None,
+        _ => Name::of_node(root),
     };
     if let Some(name) = outline.system() {
         return Some(looks_like(name, &at));
     }
-    if outline.is_list || outline.is_own() || any_entry_has(root, "type") {
+    if outline.is_own() || are_states(root.entries(), types) {
         return None;
     }
     let kind = outline.value("kind");
     let what = if kind.starts_with("Flow") {
         format!("this is a document of the kind `{kind}`, not a workflow")
     } else {
-        "this is not a workflow of flow".to_owned()
+        NOT_OURS.to_owned()
     };
     Some(told("not_a_workflow", &at, &what))
 }
 
-fn any_entry_has(root: &Node, key: &str) -> bool {
-    root.entries().iter().any(|(_, body)| body.get(key).is_some())
+/// Whether the entries at the top may be states of which none says what follows. Many files have a `type` somewhere, so
+/// it has to be one of a state, and nothing but mappings stands beside it.
+fn are_states(entries: &[(Node, Node)], types: &BTreeSet<String>) -> bool {
+    let mut has_type = false;
+    for (key, body) in entries {
+        if !matches!(body.tree, Tree::Mapping(_)) && key.text() != Some("description") {
+            return false;
+        }
+        has_type |= body.get("type").and_then(Node::text).is_some_and(|kind| types.contains(kind));
+    }
+    has_type
 }
 
 fn looks_like(name: &str, at: &Name) -> Diagnostic {
@@ -128,10 +167,16 @@ struct Outline<'a> {
     is_list: bool,
     /// The keys at the top, each with its value if that is a text.
     top: Vec<(&'a str, Option<&'a str>)>,
+    /// Those that hold a list.
+    lists: Vec<&'a str>,
     /// The keys of the mappings below them.
     below: Vec<&'a str>,
     /// Whether a state names what follows, as in flow's graphs.
     has_transition: bool,
+    /// Whether a state has a type.
+    has_type: bool,
+    /// Whether a state lists its transitions, as in several libraries.
+    has_transitions: bool,
     /// Whether a state names events, as in `XState`.
     has_events: bool,
 }
@@ -142,14 +187,26 @@ impl<'a> Outline<'a> {
         let items = if outline.is_list { root.items() } else { std::slice::from_ref(root) };
         // The first ones tell enough, and a hostile list may be long.
         for (key, value) in items.iter().take(limits::VIOLATIONS).flat_map(Node::entries) {
-            outline.top.push((key.text().unwrap_or_default(), value.text()));
+            let name = key.text().unwrap_or_default();
+            outline.top.push((name, value.text()));
+            if matches!(value.tree, Tree::Sequence(_)) {
+                outline.lists.push(name);
+            }
             for inner in std::iter::once(value).chain(value.items()).take(limits::VIOLATIONS) {
                 outline.below.extend(inner.entries().iter().filter_map(|(key, _)| key.text()));
+            }
+            if name == "services" {
+                // Several systems have services. What one of them has tells which.
+                for (_, service) in value.entries() {
+                    outline.below.extend(service.entries().iter().filter_map(|(key, _)| key.text()));
+                }
             }
         }
         let Some(states) = root.get("states") else { return outline };
         for (_, state) in states.entries() {
             outline.has_transition |= state.get("transition").is_some();
+            outline.has_type |= state.get("type").is_some();
+            outline.has_transitions |= matches!(state.get("transitions"), Some(Node { tree: Tree::Sequence(_), .. }));
             outline.has_events |= matches!(state.get("on"), Some(Node { tree: Tree::Mapping(_), .. }));
         }
         outline
@@ -158,7 +215,7 @@ impl<'a> Outline<'a> {
     /// The keys of the first document in a text, found by their indentation.
     fn of_text(text: &'a str) -> Self {
         let mut outline = Self::default();
-        let mut is_first = true;
+        let (mut is_first, mut is_first_below) = (true, false);
         for line in text.lines() {
             let line = line.split('#').next().unwrap_or_default().trim_end();
             if line.is_empty() {
@@ -178,9 +235,14 @@ impl<'a> Outline<'a> {
             // The keys of a list's items stand behind its dashes.
             let item = line.strip_prefix("- ").or_else(|| line.strip_prefix("  "));
             let at_top = if outline.is_list { item } else { Some(line) };
+            let is_below = at_top.is_none_or(|line| line.starts_with([' ', '-']));
+            if is_below && is_first_below && line.trim_start().starts_with('-') {
+                outline.lists.extend(outline.top.last().map(|(key, _)| *key));
+            }
+            is_first_below = !is_below;
             let Some((key, value)) = line.trim_start_matches([' ', '-']).split_once(':') else { continue };
             let (key, value) = (bare(key), bare(value));
-            if at_top.is_none_or(|line| line.starts_with([' ', '-'])) {
+            if is_below {
                 outline.below.push(key);
             } else {
                 outline.top.push((key, (!value.is_empty()).then_some(value)));
@@ -206,9 +268,8 @@ impl<'a> Outline<'a> {
     /// Whether it tries to be a workflow of flow.
     fn is_own(&self) -> bool {
         let kind = self.value("kind");
-        OWN.iter().any(|key| self.has(key))
-            || kind.starts_with("FlowWorkflow")
-            || self.value("apiVersion").starts_with("flow.") && !kind.starts_with("Flow")
+        let is_named = self.value("apiVersion").starts_with("flow.") && !kind.starts_with("Flow");
+        !self.is_list && (is_named || kind.starts_with("FlowWorkflow") || OWN.iter().any(|key| self.has(key)))
     }
 
     /// The system that it belongs to, with an article.
@@ -232,6 +293,10 @@ impl<'a> Outline<'a> {
         if self.has_events && !self.has_transition {
             return Some("an XState machine");
         }
+        // In a graph of flow it is a typing error, and the state has a type.
+        if self.has_transitions && !self.has_transition && !self.has_type {
+            return Some("a state machine of another library");
+        }
         let known = SYSTEMS.iter().find(|system| self.is_of(system))?;
         // Systems that have no key of flow's own do not lay claim to a file that has one.
         let names_own = known.top.iter().any(|key| OWN.contains(key));
@@ -240,6 +305,7 @@ impl<'a> Outline<'a> {
 
     fn is_of(&self, system: &System) -> bool {
         system.top.iter().all(|key| self.has(key))
+            && (system.lists || !system.top.iter().any(|key| self.lists.contains(key)))
             && (system.below.is_empty() || system.below.iter().any(|key| self.below.contains(key)))
     }
 }
@@ -270,7 +336,7 @@ mod tests {
             ("name: x\ndescription: y\nruns:\n  using: composite\n  steps: []\n", "a GitHub action"),
             ("services:\n  web:\n    image: nginx\n    ports: ['80:80']\nvolumes: {}\n", "a Docker Compose file"),
             ("persistence: {}\nservices:\n  history: {}\n", "a configuration of a Temporal server"),
-            ("x-a: &a\n  restart: always\nservices:\n  web:\n    <<: *a\n", "a Docker Compose file"),
+            ("x-a: &a\n  restart: always\nservices:\n  web:\n    <<: *a\n    build: .\n", "a Docker Compose file"),
             ("apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: x\nspec: {}\n", "a Kubernetes manifest"),
             ("apiVersion: v1\nkind: Service\n---\napiVersion: v1\nkind: Secret\n", "a Kubernetes manifest"),
             (
@@ -304,6 +370,13 @@ mod tests {
             ("trigger: [main]\npool: {vmImage: ubuntu-latest}\nsteps:\n- script: echo\n", "an Azure pipeline"),
             ("id: a\nnamespace: b\ntasks:\n- id: c\n  type: io.kestra.Log\n", "a Kestra flow"),
             ("version: '3'\ntasks:\n  build: {cmds: [make]}\n", "a Taskfile"),
+            ("version: '3'\nincludes:\n  web: ./web\n", "a Taskfile"),
+            ("version: '3'\nvars: &v {a: 1}\ntasks:\n  build:\n    - make\n", "a Taskfile"),
+            ("steps:\n- name: gcr.io/x\n  entrypoint: sh\n", "a Google Cloud Build configuration"),
+            (
+                "initial: a\nstates:\n  a:\n    transitions: [{event: go, target: b}]\n  b: {final: true}\n",
+                "a state machine of another library",
+            ),
             ("version: 0.2\nphases:\n  build:\n    commands: [make]\n", "an AWS CodeBuild specification"),
             ("initial: a\nstates:\n  a: {on: {GO: b}}\n  b: {type: final}\n", "an XState machine"),
         ] {
@@ -322,6 +395,20 @@ mod tests {
             ("name: x\ntitle: y\nitems: [a, b]\n", "this is not a workflow of flow"),
             ("kind: Recipe\ningredients: []\n", "this is not a workflow of flow"),
             ("researcher:\n  role: x\n  goal: y\n", "this is not a workflow of flow"),
+            ("name: my-app\nrepository:\n  type: git\n  url: x\n", "this is not a workflow of flow"),
+            ("database: {type: postgres, host: x}\ncache: {type: redis}\n", "this is not a workflow of flow"),
+            ("name: my-app\nowner: {type: user, name: x}\n", "this is not a workflow of flow"),
+            ("name: x\nservices:\n  web: {project: ./src, host: app}\n", "this is not a workflow of flow"),
+            ("services:\n- type: web\n  image: {url: x}\n", "this is not a workflow of flow"),
+            ("version: 1\ntasks:\n- name: x\n  ping:\n", "this is not a workflow of flow"),
+            ("steps:\n- name: x\n  action: y\n  args: [z]\n", "this is not a workflow of flow"),
+            ("- name: install\n  apt: {name: x}\n", "this is not a workflow of flow"),
+            ("- initial: true\n  states: [a]\n", "this is not a workflow of flow"),
+            ("[{\"op\": \"add\", \"path\": \"/a\", \"value\": 1}]", "this is not a workflow of flow"),
+            ("only a text\n", "this is not a workflow of flow"),
+            ("automation: !include automations.yaml\n", "this is not a workflow of flow"),
+            ("- alias: x\n  initial: !secret y\n", "this is not a workflow of flow"),
+            ("nav:\n- format: !!python/name:a.b\n", "this is not a workflow of flow"),
             (
                 "apiVersion: flow.synapti.ai/v1\nkind: FlowRun\n",
                 "this is a document of the kind `FlowRun`, not a workflow",
@@ -343,6 +430,11 @@ mod tests {
             ("a: {type: agent, transition: {next: [b]}}\n", "next_unknown"),
             ("build: {type: tool, script: make, transition: {next: [b]}}\nservices: {type: agent}\n", "next_unknown"),
             ("apiVersion: flow.synapti.ai/v1\nphase: []\n", "schema"),
+            ("a: {type: agent}\nb: {}\n", "missing_type"),
+            ("initial: a\na: {type: git}\nb: {}\n", "missing_type"),
+            ("initial: a\nstates: {a: {type: agent, transitions: [b]}, b: {}}\n", "missing_type"),
+            ("initial: a\nstates: {a: {transitions: {next: b}}}\n", "missing_type"),
+            ("a:\n  type: agent\n  transition: {next: !x b}\n", "unsafe_tag"),
         ] {
             assert!(told("x.yaml", text).iter().any(|(found, _)| *found == code), "{text}: {:?}", told("x.yaml", text));
         }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::codec::{self, Node, Tree};
 use crate::machine::diagnostic::push_within_limit;
-use crate::machine::foreign::{self, HOW};
+use crate::machine::foreign;
 use crate::machine::requires::{self, REQUIRES};
 use crate::machine::source::PERSON;
 use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, SourceTransition};
@@ -77,7 +77,7 @@ fn are_numbers<'a>(mut parts: impl Iterator<Item = &'a str>) -> bool {
 
 /// Reads a graph; `id` is the workflow's id.
 pub(super) fn parse(text: &str, id: &str, types: &StateTypes) -> (Option<MachineSource>, Vec<Diagnostic>) {
-    let root = match foreign::refuse_foreign(text, codec::parse_with_repeats(text)) {
+    let root = match foreign::refuse_foreign(text, codec::parse_with_repeats(text), &types.0) {
         Ok(root) => root,
         Err(problem) => return (None, vec![*problem]),
     };
@@ -108,17 +108,9 @@ impl Graph<'_> {
     }
 
     fn read(&mut self, root: &Node, id: &str) -> Option<MachineSource> {
-        match &root.tree {
-            Tree::Null => {
-                self.error("empty_document", root, "the file has no states: it is empty or holds comments only");
-                return None;
-            }
-            Tree::Mapping(_) => {}
-            _ => {
-                let message = "the file must hold `initial:` and `states:`";
-                self.report(Diagnostic::error("not_a_mapping", &Name::of_node(root), message).with_help(HOW));
-                return None;
-            }
+        if root.tree == Tree::Null {
+            self.error("empty_document", root, "the file has no states: it is empty or holds comments only");
+            return None;
         }
         self.more_types(root);
         self.repeats(root, |key| ROOT_KEYS.contains(&key));

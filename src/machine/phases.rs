@@ -1,5 +1,7 @@
 //! The phases notation: a list of phases in YAML. Each leads to the next one in the list unless it says otherwise.
 
+use std::collections::BTreeSet;
+
 use serde_json::Map;
 
 use crate::codec::{self, DocumentKind, Node, Tree};
@@ -13,7 +15,7 @@ use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, Sou
 /// Returns a source whenever the phases can be read, so that their problems are reported together with those of the
 /// rest of the document.
 pub(super) fn parse(text: &str, fallback_id: &str) -> (Option<MachineSource>, Vec<Diagnostic>) {
-    let root = match foreign::refuse_foreign(text, codec::parse(text)) {
+    let root = match foreign::refuse_foreign(text, codec::parse(text), &BTreeSet::new()) {
         Ok(root) => root,
         Err(problem) => return (None, vec![*problem]),
     };

@@ -127,7 +127,7 @@ fn broken_graphs_are_refused_where_they_are_broken() {
     for (text, code, line, column) in [
         (String::new(), "empty_document", 1, 1),
         ("# moved\n".to_owned(), "empty_document", 2, 1),
-        ("- a\n".to_owned(), "not_a_mapping", 1, 1),
+        ("- a\n".to_owned(), "not_a_workflow", 1, 1),
         ("initial: a\nstates:\n  - a\n".to_owned(), "states_not_mapping", 3, 3),
         ("initial: a\nstates: hello\n".to_owned(), "states_not_mapping", 2, 9),
         ("initial: a\nstates: {}\n".to_owned(), "states_empty", 2, 9),
