@@ -209,8 +209,8 @@ impl<'a> Check<'a> {
     }
 
     fn beginning(&mut self, initial: &[usize]) {
-        // If the source names a state that does not exist, that was reported and is enough.
-        if initial.is_empty() && self.source.initial.is_empty() {
+        // That there is no state, or none of this name, was reported and is enough.
+        if initial.is_empty() && self.source.initial.is_empty() && !self.source.states.is_empty() {
             let message = "No initial state defined: a run could not begin";
             let mut problem = Diagnostic::error("no_initial", &self.source.id, message);
             if let (Notation::Mermaid, Some(first)) = (self.source.notation, self.source.states.first()) {
@@ -376,7 +376,7 @@ mod tests {
 
     #[test]
     fn a_machine_needs_a_state_and_a_beginning() {
-        assert_eq!(problems(&source(&[], &[], &[], &[])), [("no_state", 1), ("no_initial", 1)]);
+        assert_eq!(problems(&source(&[], &[], &[], &[])), [("no_state", 1)]);
         let begun = compile(&source(&["a", "b"], &[], &["b"], &[])).unwrap_err();
         assert_eq!(begun.iter().map(|one| one.code).collect::<Vec<_>>(), ["no_initial"]);
         assert_eq!(begun[0].help.as_deref(), Some("add the line `[*] --> a`, or name another state in it"));

@@ -149,12 +149,13 @@ impl Diagram {
     }
 
     fn declare(&mut self, declared: Declared) {
-        let Declared { name, label, kind } = declared;
+        let Declared { name, label, replaced, kind } = declared;
         let bare = label.is_none() && kind.is_none();
         let at = self.mention(&name, !bare);
         let state = &mut self.source.states[at];
         // As in Mermaid, the last one counts.
-        if let (Some(old), Some(_)) = (&state.label, &label) {
+        let old = replaced.or(state.label.take());
+        if let (Some(old), Some(_)) = (&old, &label) {
             let message = format!("`{}` has a description already; this one replaces it", name.text);
             let warning = Diagnostic::warning("description_replaced", &name, message)
                 .with_help(format!("the other one is \"{old}\""));
@@ -162,7 +163,7 @@ impl Diagram {
             self.report(warning);
             return;
         }
-        state.label = label.or(state.label.take());
+        state.label = label.or(old);
         state.kind = kind.or(state.kind.take());
     }
 

@@ -41,7 +41,15 @@ impl Statement {
 pub(super) struct Declared {
     pub(super) name: Name,
     pub(super) label: Option<String>,
+    /// An earlier text of the same line, which the label replaces.
+    pub(super) replaced: Option<String>,
     pub(super) kind: Option<String>,
+}
+
+impl Declared {
+    fn bare(name: Name) -> Self {
+        Self { name, label: None, replaced: None, kind: None }
+    }
 }
 
 /// An end of a transition.
@@ -82,6 +90,9 @@ pub(super) fn statement(line: SourceLine<'_>) -> Parsed<Statement> {
     let mut tokens = Tokens::new(line.text);
     let Some(first) = tokens.next() else { return Ok(Statement::NOTHING) };
     let reader = Reader { line };
+    if reader.text(&first).starts_with("//") {
+        return Err(reader.slashes(&first));
+    }
     match first.kind {
         Kind::Word => match reader.directive(reader.text(&first), tokens.clone()) {
             Some(directive) => directive,
@@ -149,32 +160,29 @@ impl Reader<'_> {
         let next_kind = next.as_ref().map(|next| next.kind);
         let head = Tokens::new(self.line.text).next()?;
         let whole = Token { kind: Kind::Word, range: head.range.start..tokens.rest().end };
-        // Nearly all of these words may be ids, too. What stands behind them decides.
-        Some(Ok(match word {
-            "state" => return Some(self.declaration(&head, tokens)),
-            _ if word.eq_ignore_ascii_case("note") && matches!(next_kind, Some(Kind::Word | Kind::Quoted)) => {
-                return Some(self.note(&head, tokens));
-            }
+        let is_followed = matches!(next_kind, Some(Kind::Word | Kind::Quoted));
+        let rest = self.line.text[tokens.rest()].to_ascii_lowercase();
+        // Mermaid reads its words in any case. Nearly all of them may be ids, too: what stands behind them decides.
+        Some(Ok(match word.to_ascii_lowercase().as_str() {
+            "state" if is_followed || word == "state" => return Some(self.declaration(&head, tokens)),
+            "note" if is_followed => return Some(self.note(&head, tokens)),
             // Mermaid reads nothing behind the direction.
-            "direction" if next_kind == Some(Kind::Word) => match self.line.text[tokens.rest()]
-                .split_whitespace()
-                .next()
-            {
-                Some("TB" | "BT" | "LR" | "RL") => {
+            "direction" if next_kind == Some(Kind::Word) => match rest.split_whitespace().next() {
+                Some("tb" | "bt" | "lr" | "rl") => {
                     let message = "`direction` only says how the diagram is drawn; flow ignores it";
                     let warning = Diagnostic::warning("direction_ignored", &self.name(&whole), message);
                     Statement::Skipped(Some(warning), Until::HereAlready)
                 }
                 _ => self.unsupported(&whole, "this direction; it can be TB, BT, LR or RL, and says nothing to flow"),
             },
-            "classDef" | "class" | "style" | "click" if matches!(next_kind, Some(Kind::Word | Kind::Star)) => {
+            "classdef" | "class" | "style" | "click" if matches!(next_kind, Some(Kind::Word | Kind::Star)) => {
                 Statement::NOTHING
             }
-            "accTitle" | "accDescr" if next_kind == Some(Kind::Colon) => Statement::NOTHING,
-            "accDescr" if next_kind == Some(Kind::Open) => Statement::Skipped(None, Until::Close(next?.range.end)),
-            "hide" if self.line.text[tokens.rest()].starts_with("empty") => Statement::NOTHING,
-            "scale" if self.line.text[tokens.rest()].starts_with(|c: char| c.is_ascii_digit()) => Statement::NOTHING,
-            _ if word.starts_with("stateDiagram") => {
+            "acctitle" | "accdescr" if next_kind == Some(Kind::Colon) => Statement::NOTHING,
+            "accdescr" if next_kind == Some(Kind::Open) => Statement::Skipped(None, Until::Close(next?.range.end)),
+            "hide" if rest.starts_with("empty") => Statement::NOTHING,
+            "scale" if rest.starts_with(|c: char| c.is_ascii_digit()) => Statement::NOTHING,
+            lower if lower.starts_with("statediagram") => {
                 let message = format!("a second `{word}`; one diagram has one");
                 return Some(Err(self.error("second_header", &head, message)));
             }
@@ -189,10 +197,10 @@ impl Reader<'_> {
         let (first_text, second_text) = (self.text_of(first.as_ref()), self.text_of(second.as_ref()));
         let until = if first_text.starts_with('"') {
             // A text without its second quotation mark goes on below.
-            if first_text.len() < 2 || !first_text.ends_with('"') {
+            if first.as_ref().is_some_and(|first| !self.is_closed(first)) {
                 Some(Until::Quote)
             } else {
-                (second_text == "as").then_some(Until::HereAlready)
+                second_text.eq_ignore_ascii_case("as").then_some(Until::HereAlready)
             }
         } else if ["left", "right"].iter().any(|side| first_text.eq_ignore_ascii_case(side)) {
             let is_on_one_line = tokens.any(|token| token.kind == Kind::Colon);
@@ -218,10 +226,14 @@ impl Reader<'_> {
         }
         let (id, label) = match first.kind {
             Kind::Arrow | Kind::Colon => return Err(self.reserved(word)),
+            Kind::Quoted if !self.is_closed(&first) => {
+                let what = "a quoted text over several lines; write it on one";
+                return Ok(self.unsupported_until(&first, what, Until::Quote));
+            }
             Kind::Quoted => {
                 let text = self.text(&first).trim_matches('"');
                 let (word, id) = (tokens.next(), tokens.next());
-                let Some(id) = id.filter(|_| self.text_of(word.as_ref()) == "as") else {
+                let Some(id) = id.filter(|_| self.text_of(word.as_ref()).eq_ignore_ascii_case("as")) else {
                     let help = format!("write `state \"{text}\" as {}`", suggested_id(text));
                     return Err(self.helped("mermaid_syntax", &first, "a quoted text needs `as` and an id", help));
                 };
@@ -230,27 +242,48 @@ impl Reader<'_> {
             _ => (first, None),
         };
         let name = self.id(&id)?;
-        let mut declared = Declared { name, label, kind: None };
+        let mut declared = Declared { label, ..Declared::bare(name) };
         match tokens.next() {
             None => {}
-            Some(token) if token.kind == Kind::Colon => declared.label = self.description(&id, &token, &tokens)?,
+            Some(token) if token.kind == Kind::Colon => {
+                let text = self.description(&id, &token, &tokens)?;
+                declared.replaced = declared.label.take_if(|_| text.is_some());
+                declared.label = text.or(declared.label);
+            }
             Some(token) if token.kind == Kind::Stereotype => {
                 if !self.is_choice(&token) {
                     return Ok(self.unsupported_kind(&token));
                 }
                 declared.kind = Some("choice".to_owned());
-                self.end(tokens)?;
+                self.end(&id, tokens)?;
             }
-            Some(token) if token.kind == Kind::Class => self.end(tokens)?,
+            Some(token) if token.kind == Kind::Class => self.end(&id, tokens)?,
             Some(token) if token.kind == Kind::Arrow => return Err(self.reserved(word)),
+            Some(token) if self.is_quoted_behind(&token, &tokens) => {
+                let words = &self.line.text[tokens.rest()];
+                let help = format!("write `state {} as {}`", shown(words), self.text(&id));
+                return Err(self.helped("mermaid_syntax", &token, "a quoted text stands before `as` and the id", help));
+            }
             Some(token) => return Err(self.blank_in_id(&id, &token)),
         }
         Ok(Statement::State(declared))
     }
 
+    /// Whether a quoted text ends in its line.
+    fn is_closed(&self, quoted: &Token) -> bool {
+        let text = self.text(quoted);
+        text.len() > 1 && text.ends_with('"')
+    }
+
+    /// Whether `as "text"` stands here, which belongs before the id.
+    fn is_quoted_behind(&self, word: &Token, tokens: &Tokens<'_>) -> bool {
+        let next = tokens.peek();
+        self.text(word).eq_ignore_ascii_case("as") && next.is_some_and(|next| next.kind == Kind::Quoted)
+    }
+
     /// Whether a stereotype says that a state is a choice.
     fn is_choice(&self, stereotype: &Token) -> bool {
-        self.kind_in(stereotype) == "choice"
+        self.kind_in(stereotype).eq_ignore_ascii_case("choice")
     }
 
     fn kind_in(&self, stereotype: &Token) -> &str {
@@ -278,7 +311,9 @@ impl Reader<'_> {
     fn composite(&self, id: &Token, mut tokens: Tokens<'_>) -> Statement {
         let closes = tokens.any(|token| token.kind == Kind::Close);
         let until = if closes { Until::HereAlready } else { Until::Brace };
-        self.unsupported_until(id, "nested/composite state", until)
+        let what =
+            if self.text(id).ends_with('@') { "shape of a state (`@{ … }`)" } else { "nested/composite state" };
+        self.unsupported_until(id, what, until)
     }
 
     fn reserved(&self, word: &Token) -> Box<Diagnostic> {
@@ -292,7 +327,7 @@ impl Reader<'_> {
         // Check the arrow first: if it is wrong, nothing else about the line is certain.
         let Some(next) = tokens.find(|token| token.kind != Kind::Class) else {
             return match self.ending(first)? {
-                End::State(name) => Ok(Statement::State(Declared { name, label: None, kind: None })),
+                End::State(name) => Ok(Statement::State(Declared::bare(name))),
                 End::Star(_) => {
                     let help = "write `[*] --> state` for a beginning and `state --> [*]` for an end";
                     Err(self.helped("mermaid_syntax", first, "`[*]` alone says nothing", help))
@@ -301,11 +336,11 @@ impl Reader<'_> {
         };
         match next.kind {
             Kind::Arrow => self.transition(first, &next, tokens),
-            Kind::OtherArrow => Err(self.other_arrow(&next)),
+            Kind::OtherArrow => Err(self.label_within(first, &next, tokens).unwrap_or_else(|| self.other_arrow(&next))),
             Kind::Colon if first.kind == Kind::Word => {
                 let name = self.id(first)?;
                 let label = self.description(first, &next, &tokens)?;
-                Ok(Statement::State(Declared { name, label, kind: None }))
+                Ok(Statement::State(Declared { label, ..Declared::bare(name) }))
             }
             Kind::Open => Ok(self.composite(first, tokens)),
             Kind::Stereotype if !self.is_choice(&next) => Ok(self.unsupported_kind(&next)),
@@ -330,6 +365,9 @@ impl Reader<'_> {
         let Some(to) = tokens.next() else {
             return Err(self.error("mermaid_syntax", arrow, "the transition leads nowhere: a state is missing"));
         };
+        if let Some((label, target)) = self.between_bars(&to) {
+            return Err(self.label_behind(from, &to, label, target));
+        }
         let (from, target) = (self.ending(from)?, to);
         let to = self.ending(&target)?;
         let label = match tokens.find(|token| token.kind != Kind::Class) {
@@ -347,6 +385,29 @@ impl Reader<'_> {
             Some(other) => return Err(self.blank_in_id(&target, &other)),
         };
         Ok(Statement::Transition { from, to, label })
+    }
+
+    /// The label in `|label| target`, and what stands behind it.
+    fn between_bars(&self, first: &Token) -> Option<(&str, &str)> {
+        self.line.text[first.range.start..].strip_prefix('|')?.split_once('|')
+    }
+
+    /// What is told about `from -- label --> target`.
+    fn label_within(&self, from: &Token, dashes: &Token, mut tokens: Tokens<'_>) -> Option<Box<Diagnostic>> {
+        let arrow = tokens.find(|token| token.kind == Kind::Arrow)?;
+        let label = &self.line.text[dashes.range.end..arrow.range.start];
+        (self.text(dashes) == "--").then(|| self.label_behind(from, dashes, label, &self.line.text[arrow.range.end..]))
+    }
+
+    /// What is told about a label as flowcharts have it.
+    fn label_behind(&self, from: &Token, at: &Token, label: &str, target: &str) -> Box<Diagnostic> {
+        let target = target.split_whitespace().next().unwrap_or("STATE");
+        let help = format!("write `{} --> {} : {}`", self.text(from), shown(target), shown(label.trim()));
+        self.helped("mermaid_syntax", at, "the label of a transition stands behind its target", help)
+    }
+
+    fn slashes(&self, at: &Token) -> Box<Diagnostic> {
+        self.helped("mermaid_syntax", at, "`//` does not begin a comment", "a comment begins with `%%`")
     }
 
     /// Parses a token as an end of a transition.
@@ -383,8 +444,10 @@ impl Reader<'_> {
 
     fn odd_id(&self, token: &Token, odd: char) -> Box<Diagnostic> {
         let text = self.text(token);
-        let message = format!("`{}` cannot be a state's id: it has `{}`", shown(text), odd.escape_debug());
-        let help = format!("{IDS}; write `state \"{0}\" as {1}` and use `{1}`", shown(text), suggested_id(text));
+        let message = format!("`{}` cannot be a state's id: it has {}", shown(text), named(odd));
+        let marks = if is_mark(odd) { ", without combining marks and joiners" } else { "" };
+        let (text, id) = (shown(text), suggested_id(text));
+        let help = format!("{IDS}{marks}; write `state \"{text}\" as {id}` and use `{id}`");
         self.helped("bad_state_name", token, message, help)
     }
 
@@ -410,8 +473,14 @@ impl Reader<'_> {
         if text.is_empty() { None } else { Some(read(text).into_owned()) }
     }
 
-    fn end(&self, mut tokens: Tokens<'_>) -> Parsed<()> {
+    /// The end of a line that declares the state `id`.
+    fn end(&self, id: &Token, mut tokens: Tokens<'_>) -> Parsed<()> {
         let Some(token) = tokens.next() else { return Ok(()) };
+        if token.kind == Kind::Colon {
+            let help =
+                format!("write `{} : {}` on a line of its own", self.text(id), shown(&self.line.text[tokens.rest()]));
+            return Err(self.helped("mermaid_syntax", &token, "this line has no text of the state", help));
+        }
         let message = format!("`{}` is one word too many", shown(self.text(&token)));
         Err(self.error("mermaid_syntax", &token, message))
     }
@@ -428,6 +497,13 @@ impl Reader<'_> {
         }
         if two.starts_with(';') {
             return self.semicolon(second);
+        }
+        if two.starts_with("//") {
+            return self.slashes(second);
+        }
+        if first.kind == Kind::Star {
+            let message = format!("`{}` does not belong behind `[*]`", shown(two));
+            return self.helped("mermaid_syntax", second, message, "write each statement on a line of its own");
         }
         if second.kind == Kind::Stereotype {
             let help = format!("write `state {one} {two}` on a line of its own, and `{one}` alone here");
@@ -451,6 +527,16 @@ impl Reader<'_> {
     }
 }
 
+/// A character in a message: as it is, or by its number if it cannot be seen or changes the one before it.
+fn named(c: char) -> String {
+    if is_mark(c) { format!("U+{:04X}", u32::from(c)) } else { format!("`{c}`") }
+}
+
+/// Whether `c` cannot be seen, or belongs to the character before it.
+fn is_mark(c: char) -> bool {
+    c.escape_debug().to_string().starts_with("\\u")
+}
+
 /// Whether `c` may be in an id.
 pub(in crate::machine) fn is_id(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '.'
@@ -460,5 +546,6 @@ pub(in crate::machine) fn is_id(c: char) -> bool {
 fn suggested_id(text: &str) -> String {
     let id: String = text.chars().take(40).map(|c| if is_id(c) { c } else { '_' }).collect();
     let id = id.trim_matches('_');
-    if id.is_empty() { "name".to_owned() } else { id.to_owned() }
+    // Without its marks a word is another one.
+    if id.is_empty() || text.chars().any(|c| !is_id(c) && is_mark(c)) { "name".to_owned() } else { id.to_owned() }
 }

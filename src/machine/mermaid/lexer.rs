@@ -87,7 +87,8 @@ fn token(text: &str) -> Option<(Kind, usize)> {
         return Some((Kind::Star, 3));
     }
     if let Some(class) = text.strip_prefix(":::") {
-        return Some((Kind::Class, 3 + class.find(char::is_whitespace).unwrap_or(class.len())));
+        let end = class.find(|c: char| c.is_whitespace() || c == ':');
+        return Some((Kind::Class, 3 + end.unwrap_or(class.len())));
     }
     match text.as_bytes().first()? {
         b':' => Some((Kind::Colon, 1)),

@@ -79,11 +79,11 @@ impl<'l, 'a> Statements<'l, 'a> {
         false
     }
 
-    /// A floating note: `text" as id`, from the middle of the text on.
+    /// A quoted text: `text" as id`, from the middle of the text on.
     fn skip_quoted(&mut self) -> bool {
         while let Some(line) = self.line() {
             if let Some((_, behind)) = line.text.split_once('"') {
-                return behind.split_whitespace().next() == Some("as");
+                return behind.split_whitespace().next().is_some_and(|word| word.eq_ignore_ascii_case("as"));
             }
         }
         false
@@ -138,7 +138,7 @@ impl<'a> Iterator for Statements<'_, 'a> {
 
 fn unclosed(line: SourceLine<'_>, until: Until) -> Diagnostic {
     let (what, help) = match until {
-        Until::Quote => ("note", "write it as `note \"text\" as N1`"),
+        Until::Quote => ("quoted text", "close it with `\"`, and write `as` and an id behind it"),
         Until::Close(_) => ("description", "close it with `}`"),
         _ => ("note", "write `end note` on a line of its own below it, or `note right of STATE : text` on one line"),
     };
