@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::catalog::place::names_a_definition;
 use crate::machine::Diagnostic;
 use crate::model::{Explain, Help, Kind, Problem, Suggestion, counted, did_you_mean};
 
@@ -97,10 +98,13 @@ pub(crate) fn shown(name: &str) -> String {
 impl Explain for CatalogError {
     fn problem(&self) -> Problem {
         match self {
-            Self::Unknown { suggestion, .. } => {
-                let meant = Help::from(did_you_mean(suggestion.as_deref()));
+            Self::Unknown { name, suggestion, .. } => {
+                let mut help = Help::from(did_you_mean(suggestion.as_deref()));
+                if names_a_definition(name) {
+                    help = Suggestion::flow("workflow check").value(name) + " looks at a file; ";
+                }
                 Problem::new(Kind::NotFound, "unknown_workflow", self)
-                    .help(meant + Suggestion::flow("workflow list") + " shows all")
+                    .help(help + Suggestion::flow("workflow list") + " shows all")
             }
             Self::Invalid { path, diagnostics, .. } => {
                 let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error());

@@ -32,6 +32,11 @@ const AGENT_DIRS: [(&str, &[&str]); 4] = [
     (".codex/agents", AGENT_SUFFIXES),
 ];
 
+/// Whether a name is that of a file, and not a workflow's.
+pub(super) fn names_a_definition(name: &str) -> bool {
+    WORKFLOW_SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
+}
+
 /// The directories to search for definitions, in this order, for the project whose `.flow` directory is `flow_dir`.
 /// `more` are those of its configuration.
 pub(super) fn definition_dirs(flow_dir: &Path, more: &[PathBuf]) -> Vec<DefinitionDir> {

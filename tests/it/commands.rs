@@ -51,6 +51,11 @@ fn an_unknown_workflow_is_answered_with_the_one_that_is_meant() {
         answer.stderr,
         "error: there is no workflow `start-isue`\n  help: did you mean `start-issue`? `flow workflow list` shows all\n"
     );
+    std::fs::write(sandbox.path("t.mmd"), "stateDiagram-v2\n[*] --> a\na --> [*]\n").unwrap();
+    assert_eq!(
+        sandbox.flow(["workflow", "show", "t.mmd"]).exits(3).stderr,
+        "error: there is no workflow `t.mmd`\n  help: `flow workflow check t.mmd` looks at a file; `flow workflow list` shows all\n"
+    );
     let answer = sandbox.flow(["start", "nothing-like-it"]).exits(3);
     assert!(answer.stderr.ends_with("\n  help: `flow workflow list` shows all\n"), "{}", answer.stderr);
     assert!(!sandbox.path(".flow").exists());
