@@ -66,7 +66,7 @@ pub(crate) use pinned::{is_free, machine_of, pinned};
 pub(crate) use reconcile::has_other_line_ends;
 pub use reconcile::{Current, Fault, Reconciled, Repair, reconcile};
 pub(crate) use reconcile::{
-    Replay, blind_spots, caught_up, histories, joined, merge_save, read_run, rebuilt, reconcile_end,
+    Replay, blind_spots, caught_up, histories, is_repair, joined, merge_save, read_run, rebuilt, reconcile_end, text_of,
 };
 pub(crate) use refusal::{Elsewhere, StepFault, Unanswered, Undone, state_names};
 pub use refusal::{GateTurn, Refusal, ReportRefusal};

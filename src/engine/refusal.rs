@@ -5,7 +5,7 @@ use thiserror::Error;
 use crate::engine::PhaseWork;
 use crate::machine::Machine;
 use crate::model::{
-    ActivityStatus, Number, Question, RunStatus, Seq, SessionId, StateName, StepStatus, Unproved, WorkflowId,
+    ActivityStatus, LastSeen, Number, Question, RunStatus, Seq, SessionId, StateName, StepStatus, Unproved, WorkflowId,
 };
 
 /// When a person can decide at a gate.
@@ -222,10 +222,10 @@ pub enum Refusal {
     #[error(transparent)]
     Report(#[from] ReportRefusal),
     /// Something happened since the caller looked at the run.
-    #[error("it moved on: it was seen up to event {seen}, and is at event {last} now")]
+    #[error("it moved on: it was seen up to event {}{}, and is at event {last} now", .seen.event, without_edit(.seen))]
     MovedOn {
-        /// The last event that the caller saw.
-        seen: Seq,
+        /// How far the caller saw it; with an edit only if the run does not have that.
+        seen: LastSeen,
         /// The last event.
         last: Seq,
     },
@@ -335,6 +335,10 @@ fn needs_approval(phases: &[StateName], turn: GateTurn) -> String {
 
 fn names(phases: &[StateName]) -> String {
     phases.iter().map(|phase| format!("`{phase}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn without_edit(seen: &LastSeen) -> &'static str {
+    if seen.has_edit() { " with an edit of run.yaml that was changed or taken back since" } else { "" }
 }
 
 fn in_phase(phase: Option<&StateName>) -> String {

@@ -2,9 +2,14 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use std::str::FromStr;
 
+use schemars::JsonSchema;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+
+use crate::model::digest::sha256_hex;
 use crate::model::named::named;
 use crate::model::{Seq, StateName};
 
@@ -42,6 +47,91 @@ impl GateStatus {
     #[must_use]
     pub fn is_doubtful(self) -> bool {
         matches!(self, Self::Unproved | Self::PassedOver | Self::Dropped)
+    }
+}
+
+/// How far a caller has seen a run: its last event, and what was written into its `run.yaml` and has no event yet. Written
+/// as `4`, and with such an edit as `4-` and the beginning of a digest of the edited text.
+#[derive(Debug, Clone, PartialEq, Eq, Default, JsonSchema)]
+#[schemars(with = "Value")]
+pub struct LastSeen {
+    /// The last event.
+    pub event: Seq,
+    /// The digest of the `run.yaml` that has no event.
+    edit: Option<String>,
+}
+
+impl LastSeen {
+    /// How much of a SHA-256 is enough: no one finds another text with it.
+    const DIGITS: usize = 16;
+
+    /// Of a run whose `run.yaml` reads `text`, which the event after `event` will tell of.
+    #[must_use]
+    pub fn with_edit(event: Seq, text: &str) -> Self {
+        Self { event, edit: Some(Self::digest_of(text)) }
+    }
+
+    /// Whether there was an edit that has no event.
+    #[must_use]
+    pub fn has_edit(&self) -> bool {
+        self.edit.is_some()
+    }
+
+    /// Whether the edit that was seen gave this text.
+    #[must_use]
+    pub fn is_of(&self, text: &str) -> bool {
+        self.edit.as_ref().is_some_and(|edit| *edit == Self::digest_of(text))
+    }
+
+    fn digest_of(text: &str) -> String {
+        sha256_hex(text.as_bytes()).chars().take(Self::DIGITS).collect()
+    }
+}
+
+impl From<Seq> for LastSeen {
+    fn from(event: Seq) -> Self {
+        Self { event, edit: None }
+    }
+}
+
+impl fmt::Display for LastSeen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.edit {
+            Some(edit) => write!(f, "{}-{edit}", self.event),
+            None => self.event.fmt(f),
+        }
+    }
+}
+
+impl FromStr for LastSeen {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const WRONG: &str = "give the number of an event, or what `flow resume` names there";
+        let (event, edit) = match text.split_once('-') {
+            Some((event, edit)) => (event, Some(edit.to_owned())),
+            None => (text, None),
+        };
+        let is_digest = |edit: &String| edit.len() == Self::DIGITS && edit.bytes().all(|c| c.is_ascii_hexdigit());
+        if edit.as_ref().is_some_and(|edit| !is_digest(edit)) {
+            return Err(WRONG);
+        }
+        Ok(Self { event: Seq(event.parse().map_err(|_| WRONG)?), edit })
+    }
+}
+
+impl Serialize for LastSeen {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.has_edit() { serializer.collect_str(self) } else { self.event.serialize(serializer) }
+    }
+}
+
+impl<'de> Deserialize<'de> for LastSeen {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::String(text) => text.parse().map_err(D::Error::custom),
+            number => Ok(serde_json::from_value::<Seq>(number).map_err(D::Error::custom)?.into()),
+        }
     }
 }
 
@@ -109,5 +199,24 @@ impl Unsettled {
             _ => return None,
         };
         Some(Self { id: id.to_owned(), phase: StateName::new(phase).ok()?, blocked })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_far_a_run_was_seen_is_read_as_it_is_written() {
+        let edited = LastSeen::with_edit(Seq(4), "status: active\n");
+        assert!(edited.is_of("status: active\n") && !edited.is_of("status: failed\n"));
+        for (seen, text) in [(LastSeen::from(Seq(4)), "4"), (edited, "\"4-f69f69e0f93e1e53\"")] {
+            assert_eq!(serde_json::to_string(&seen).unwrap().len(), text.len());
+            assert_eq!(serde_json::from_str::<LastSeen>(&serde_json::to_string(&seen).unwrap()).unwrap(), seen);
+            assert_eq!(seen.to_string().parse(), Ok(seen));
+        }
+        for wrong in ["", "x", "-1", "4-", "4-x", "4-12", "4-zzzzzzzzzzzzzzzz", "4.5"] {
+            assert!(wrong.parse::<LastSeen>().is_err(), "{wrong}");
+        }
     }
 }

@@ -41,7 +41,7 @@ pub use event::{
 };
 pub use execution::{Execution, ExecutionEnd, NotCovered, TreeSnapshot};
 pub(crate) use flaw::Flaw;
-pub use gate::{APPROVAL, Approval, DecidedAt, Gate, GateStatus, Unsettled};
+pub use gate::{APPROVAL, Approval, DecidedAt, Gate, GateStatus, LastSeen, Unsettled};
 pub use help::Help;
 pub(crate) use help::did_you_mean;
 #[doc(hidden)]

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::engine::{Action, History, InDoubt, Plan, Verdict};
 use crate::machine::Machine;
 use crate::model::{
-    ActivityStatus, Execution, GateStatus, Question, ReportType, RunDocument, RunId, StateName, StepStatus, Suggestion,
-    Unproved, WorkflowId, slug,
+    ActivityStatus, Execution, GateStatus, LastSeen, Question, ReportType, RunDocument, RunId, StateName, StepStatus,
+    Suggestion, Unproved, WorkflowId, slug,
 };
 use crate::runs::commands::{exec_again, place_of, prove};
 use crate::runs::driver::{CommandSource, Driver, is_unknown_driver};
@@ -90,9 +90,16 @@ impl Advice {
     }
 }
 
-/// The commands for a plan. `machine` is the run's pinned workflow, `driver` the command that drives the run.
-pub(super) fn advice(history: &History, plan: &Plan, machine: Option<&Machine>, driver: Option<Driver>) -> Advice {
-    let words = Words { history, run: history.state().id(), workflow: &history.state().document().workflow };
+/// The commands for a plan. `machine` is the run's pinned workflow, `driver` the command that drives the run, `seen` how far
+/// the run is shown.
+pub(super) fn advice(
+    history: &History,
+    plan: &Plan,
+    machine: Option<&Machine>,
+    driver: Option<Driver>,
+    seen: LastSeen,
+) -> Advice {
+    let words = Words { history, run: history.state().id(), workflow: &history.state().document().workflow, seen };
     let next = &plan.next;
     let advice = Advice::default();
     let advice = match (next.action, &next.phase) {
@@ -225,6 +232,7 @@ struct Words<'a> {
 
 impl Words<'_> {
     /// Work in a phase: begin it, or record its outcome.
+    seen: LastSeen,
     fn work(&self, action: Action, phase: &StateName, machine: Option<&Machine>) -> Advice {
         let done = self.outcome_of(phase, ActivityStatus::Passed);
         let implied = self.completed_by_begin(phase, machine);
@@ -399,8 +407,7 @@ impl Words<'_> {
     /// The command by which a person decides at a gate, on the run as it is shown.
     fn decision(&self, verb: &str) -> Suggestion {
         // So the decision is refused if something is recorded between the reading and the command.
-        let seen = self.history.state().document().state.last_seq;
-        Suggestion::flow(verb).value(self.run).maybe("seen", seen)
+        Suggestion::flow(verb).value(self.run).option("seen", &self.seen)
     }
 
     /// The command that sets the status of a step, or of the activity `id` in a phase.

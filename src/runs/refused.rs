@@ -65,7 +65,7 @@ pub(super) fn problem(run: &RunId, refusal: &Refusal) -> Problem {
              its FLOW_RUN_TOKEN; the steps of the run are reported by the session itself",
         ),
         Refusal::MovedOn { seen, .. } => new(Kind::Held, "run_moved_on")
-            .help(Help::from("look at what happened, and decide again: ") + flow("log", run).option("after", seen)),
+            .help(Help::from("look at what happened, and decide again: ") + flow("log", run).option("after", seen.event)),
         Refusal::StaleEpoch { .. } => {
             new(Kind::Held, "stale_epoch").help(Help::from("another session took the run; see ") + resume(run))
         }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::model::{DecidedAt, Explain as _, Question, RunId, RunStatus, Seq, SessionId, WorkflowId};
+use crate::model::{DecidedAt, Explain as _, LastSeen, Question, RunId, RunStatus, SessionId, WorkflowId};
 use crate::runs::{
     self, ApproveRequest, CardGroup, ClaimRequest, Context, EmitRequest, Need, ResumeRequest, RunReport, StatusRequest,
     StatusVerb,
@@ -34,7 +34,7 @@ pub(super) struct RunAct {
     pub(super) kind: ActKind,
     run: RunId,
     workflow: WorkflowId,
-    seen: Seq,
+    seen: LastSeen,
 }
 
 impl RunAct {
@@ -107,16 +107,16 @@ impl RunAct {
         let run = Some(self.run.to_string());
         match &self.kind {
             ActKind::Answer(question) => {
-                let request = EmitRequest::answering(&self.run, &self.workflow, question, text, self.seen);
+                let request = EmitRequest::answering(&self.run, &self.workflow, question, text, self.seen.clone());
                 runs::emit(&person, &request)?;
             }
             ActKind::Unblock | ActKind::Cancel => {
                 let verb = if self.kind == ActKind::Cancel { StatusVerb::Cancel } else { StatusVerb::Unblock };
-                let request = StatusRequest { run, reason, seen: Some(self.seen), ..StatusRequest::new(verb) };
+                let request = StatusRequest { run, reason, seen: Some(self.seen.clone()), ..StatusRequest::new(verb) };
                 runs::change_status(&person, &request)?;
             }
             ActKind::Approve | ActKind::Reject => {
-                let (approves, seen, how) = (self.kind == ActKind::Approve, self.seen, DecidedAt::Terminal);
+                let (approves, seen, how) = (self.kind == ActKind::Approve, self.seen.clone(), DecidedAt::Terminal);
                 runs::approve(&person, &ApproveRequest { run, approves, reason, id: None, seen, how })?;
             }
             ActKind::Claim(_) => {
@@ -154,7 +154,7 @@ pub(super) fn acts_on(report: &RunReport) -> Vec<RunAct> {
     let mut acts = Vec::with_capacity(kinds.len());
     for kind in kinds {
         let (run, workflow) = (head.run_id.clone(), head.workflow.clone());
-        acts.push(RunAct { kind, run, workflow, seen: report.last });
+        acts.push(RunAct { kind, run, workflow, seen: report.seen.clone() });
     }
     acts
 }

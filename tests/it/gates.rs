@@ -549,3 +549,55 @@ fn what_resume_calls_done_is_what_a_gate_waits_with() {
     let done = resume(&sandbox, "r1");
     assert_eq!((&done["next"]["action"], &done["doing"]), (&json!("decide"), &json!("waiting")), "{done:#}");
 }
+
+/// What a person saw in `run.yaml` before flow recorded it is what they decide on.
+#[test]
+fn a_decision_counts_on_the_edit_that_was_shown_and_on_no_other_one() {
+    if !has_terminals("a_decision_counts_on_the_edit_that_was_shown_and_on_no_other_one") {
+        return;
+    }
+    let begin = || {
+        let (sandbox, id) = waiting();
+        sandbox.edit(&id, "current_phase: confirm", "current_phase: merge");
+        (sandbox, id)
+    };
+    let proposed = |sandbox: &Sandbox, id: &str, way: usize| {
+        let command = resume(sandbox, id)["next"]["alternatives"][way]["command"].as_str().unwrap().to_owned();
+        command.split(' ').skip(1).take(4).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let decide = |sandbox: &Sandbox, args: &[String], ends: i32| {
+        let reason = ["--reason", "it was said"];
+        let args: Vec<_> = args.iter().map(String::as_str).chain(reason).collect();
+        at_a_terminal(sandbox, &args, "", ends)
+    };
+    for way in [0, 1] {
+        let (sandbox, id) = begin();
+        decide(&sandbox, &proposed(&sandbox, &id, way), 0);
+        // The decision says that the edit was seen, which is an event now.
+        let events = sandbox.events(&id);
+        assert_eq!((&events[4]["type"], &events[5]["approval"]["seen"]), (&json!("run_edited"), &json!(5)));
+    }
+    // Recorded by another command meanwhile, it is the same edit.
+    let (sandbox, id) = begin();
+    let seen = proposed(&sandbox, &id, 0);
+    sandbox.flow(["resume", &id, "--claim", "--session", "s1"]).exits(4);
+    assert_eq!(last(&sandbox, &id), "6");
+    decide(&sandbox, &seen, 0);
+    // One that was never shown, another one, one that was taken back, and one after which more is recorded.
+    let (sandbox, id) = begin();
+    let shown = decide(&sandbox, &["approve", &id, "--seen", "4"].map(str::to_owned), 5);
+    assert!(shown.contains("it was seen up to event 4, and is at event 5 now"), "{shown}");
+    type Meanwhile = fn(&Sandbox, &str);
+    let meanwhile: [Meanwhile; 3] = [
+        |sandbox, id| sandbox.edit(id, "max_iterations: 10", "max_iterations: 11"),
+        |sandbox, id| sandbox.edit(id, "current_phase: merge", "current_phase: confirm"),
+        |sandbox, id| drop(sandbox.flow(["set", id, "--limit", "max_iterations=12"]).ok()),
+    ];
+    for meanwhile in meanwhile {
+        let (sandbox, id) = begin();
+        let seen = proposed(&sandbox, &id, 0);
+        meanwhile(&sandbox, &id);
+        let told = decide(&sandbox, &seen, 5);
+        assert!(told.contains("it moved on"), "{told}");
+    }
+}

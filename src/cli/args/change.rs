@@ -3,8 +3,8 @@
 use clap::Args;
 
 use crate::cli::args::shared::{CallerArgs, RunArg};
-use crate::cli::args::values::{positive, pull_request, text, whole};
-use crate::model::{EventId, Issue, LIMITS};
+use crate::cli::args::values::{positive, pull_request, text};
+use crate::model::{EventId, Issue, LIMITS, LastSeen};
 
 // Which run is changed, and why.
 #[derive(Debug, Args)]
@@ -25,8 +25,8 @@ pub(crate) struct StatusArgs {
     #[command(flatten)]
     pub(crate) why: ReasonArgs,
     /// Change the run only if this is still its last event
-    #[arg(long, value_name = "SEQ", value_parser = whole::<u64>)]
-    pub(crate) seen: Option<u64>,
+    #[arg(long, value_name = "SEQ")]
+    pub(crate) seen: Option<LastSeen>,
     #[command(flatten)]
     pub(crate) caller: CallerArgs,
 }
@@ -47,8 +47,8 @@ pub(crate) struct ApproveArgs {
     #[command(flatten)]
     pub(crate) why: ReasonArgs,
     /// Decide without being asked, if this is still the last event: you have seen the run
-    #[arg(long, value_name = "SEQ", value_parser = whole::<u64>)]
-    pub(crate) seen: Option<u64>,
+    #[arg(long, value_name = "SEQ")]
+    pub(crate) seen: Option<LastSeen>,
 }
 
 // Arguments of `reopen`.

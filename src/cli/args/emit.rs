@@ -3,9 +3,9 @@
 use clap::Args;
 
 use crate::cli::args::shared::CallerArgs;
-use crate::cli::args::values::{text, whole};
+use crate::cli::args::values::text;
 use crate::cli::complete;
-use crate::model::EventId;
+use crate::model::{EventId, LastSeen};
 
 // Arguments of `emit`. Missing ones are reported later, in the words that callers of rp1 know.
 #[derive(Debug, Args)]
@@ -37,8 +37,8 @@ pub(crate) struct EmitArgs {
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<EventId>,
     /// Report only if this is still the run's last event
-    #[arg(long, value_name = "SEQ", value_parser = whole::<u64>)]
-    pub(crate) seen: Option<u64>,
+    #[arg(long, value_name = "SEQ")]
+    pub(crate) seen: Option<LastSeen>,
     /// The goal of a run that this report creates
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(crate) name: Option<String>,

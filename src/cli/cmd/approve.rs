@@ -7,7 +7,7 @@ use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::{self, TextPage, or_empty};
 use crate::cli::prompt::Prompt;
-use crate::model::{DecidedAt, GateStatus, Seq};
+use crate::model::{DecidedAt, GateStatus, LastSeen};
 use crate::runs::{self, ApproveReport, ApproveRequest, Context, Error, GateReport};
 
 pub(super) fn run(cx: &Context, approves: bool, args: ApproveArgs, out: &mut Out) -> Ended {
@@ -32,7 +32,7 @@ fn decide(cx: &Context, approves: bool, args: ApproveArgs, out: &Out) -> Result<
     }
     let ReasonArgs { run, reason, id } = args.why;
     let how = DecidedAt::Terminal;
-    let mut request = ApproveRequest { run: run.name(), approves, reason, id, seen: Seq(0), how };
+    let mut request = ApproveRequest { run: run.name(), approves, reason, id, seen: LastSeen::default(), how };
     // Without a reason nothing can be rejected, so do not ask first.
     if !approves && request.reason.is_none() {
         return Err(Error::Usage(
@@ -45,10 +45,11 @@ fn decide(cx: &Context, approves: bool, args: ApproveArgs, out: &Out) -> Result<
         gate => gate?,
     };
     out.aside_page(|page| shown(&gate, page));
-    request.seen = args.seen.map_or(gate.last_seq, Seq);
+    let is_asked = args.seen.is_none();
+    request.seen = args.seen.unwrap_or_else(|| gate.seen.clone());
     request.run = Some(gate.run_id.to_string());
     let verb = if approves { "Approve" } else { "Reject" };
-    if args.seen.is_none() && !Prompt::new(out).agrees(&format!("{verb} `{}` of {}?", gate.phase, gate.run_id)) {
+    if is_asked && !Prompt::new(out).agrees(&format!("{verb} `{}` of {}?", gate.phase, gate.run_id)) {
         return Ok(None);
     }
     runs::approve(cx, &request).map(Some)

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use crate::cli::args::{CallerArgs, EmitArgs};
 use crate::cli::out::{Ended, Out};
-use crate::model::Seq;
 use crate::runs::{self, Context, EmitRequest, Error, ReportRequest, Source, parse_batch, read_source};
 
 pub(super) fn run(cx: &Context, args: EmitArgs, out: &mut Out) -> Ended {
@@ -40,5 +39,5 @@ fn request(cx: &Context, args: EmitArgs) -> Result<EmitRequest, Error> {
         None => needed(runs::run_in_environment(cx)?.map(|run| run.to_string()), "--run-id")?,
     };
     let workflow = needed(workflow, "--workflow")?;
-    Ok(EmitRequest { workflow, run, reports, id, seen: seen.map(Seq), name, session, epoch, local })
+    Ok(EmitRequest { workflow, run, reports, id, seen, name, session, epoch, local })
 }

@@ -3,7 +3,6 @@
 use crate::cli::args::{CompleteArgs, ReopenArgs, StatusArgs};
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::or_empty;
-use crate::model::Seq;
 use crate::runs::{self, Context, StatusRequest, StatusVerb};
 
 pub(super) fn run(cx: &Context, verb: StatusVerb, args: StatusArgs, out: &mut Out) -> Ended {
@@ -25,7 +24,7 @@ fn request(verb: StatusVerb, args: StatusArgs) -> StatusRequest {
         run: args.why.run.name(),
         reason: args.why.reason,
         id: args.why.id,
-        seen: args.seen.map(Seq),
+        seen: args.seen,
         session: args.caller.session,
         epoch: args.caller.epoch,
         ..StatusRequest::new(verb)

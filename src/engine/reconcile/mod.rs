@@ -25,4 +25,4 @@ pub use reconciled::{Current, Reconciled, reconcile};
 pub(crate) use reconciled::{has_other_line_ends, read_run, reconcile_end};
 pub use repair::Repair;
 pub(crate) use replay::Replay;
-pub(crate) use text::{caught_up, merge_save, rebuilt};
+pub(crate) use text::{caught_up, is_repair, merge_save, rebuilt, text_of};

@@ -48,7 +48,7 @@ fn form(act: &Act<'_>) -> Markup {
 pub(super) fn acts_on_run(run: &RunReport, address: &str) -> Markup {
     let id = &run.card.run.head.run_id;
     // The server refuses what would change a run that has moved on from what the page shows.
-    let seen = json!({ "seen": run.last });
+    let seen = json!({ "seen": run.seen });
     let change = |verb, button, choices, text: &str| Act {
         key: format!("act-{verb}"),
         address,
@@ -93,7 +93,7 @@ fn answer<'a>(run: &RunReport, asked: &ShownQuestion, address: &'a str) -> Act<'
             shortened(&question.prompt, 1000)
         ),
         choices: ANSWERS,
-        sent: json!({ "seen": run.last, "step": question.step, "unit": question.unit }),
+        sent: json!({ "seen": run.seen, "step": question.step, "unit": question.unit }),
         text: ("answer", format!("Answer to {who}: {}", question.prompt)),
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::codec::{LogEnd, digest};
 use crate::engine::{Attempt, Drift, History, Lives, RunUsage, Timekeeper, Timeline, is_free, pinned};
 use crate::machine::{Difference, Machine};
-use crate::model::{Event, EventKind, Question, Seq, SessionId, StateName, Timestamp};
+use crate::model::{Event, EventKind, LastSeen, Question, Seq, SessionId, StateName, Timestamp};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
 use crate::runs::look::card::{Assessment, Card, HolderLife};
@@ -46,6 +46,8 @@ pub struct RunReport {
     pub at: Option<Seq>,
     /// The position of the latest event in the log.
     pub last: Seq,
+    /// How far who sees this has seen the run, for `seen` of a command about it.
+    pub seen: LastSeen,
     /// The time of the event that is shown last.
     pub shown_at: Timestamp,
     /// The git branch that it works on.
@@ -269,6 +271,7 @@ impl Observed {
             machine,
             log: LogScan::default(),
             notes,
+            unlogged_text: None,
             has_unlogged_status: false,
             faults: Vec::new(),
             noted: Seq(0),
@@ -300,6 +303,7 @@ impl Observed {
         RunReport {
             at,
             last: self.view.log.last_seq(),
+            seen: self.view.last_seen(),
             shown_at: run.state.updated_at.unwrap_or(run.created_at),
             branch: run.context.get("branch").and_then(|branch| branch.as_str()).map(str::to_owned),
             phase_since: run.state.current_phase.as_ref().and_then(|phase| timeline.lane_of(phase)?.entered()),

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::{Attempt, Refusal, gate_to_decide, held_by};
-use crate::model::{GateStatus, RunId, Seq, StateName, Unproved, WorkflowId};
+use crate::model::{GateStatus, LastSeen, RunId, StateName, Unproved, WorkflowId};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::look::seen::{seen_evidence, unproved_now};
@@ -30,8 +30,8 @@ pub struct GateReport {
     pub unproved: Vec<Unproved>,
     /// Its latest records, oldest first.
     pub records: Vec<Attempt>,
-    /// The last event of the run.
-    pub last_seq: Seq,
+    /// How far who sees this has seen the run.
+    pub seen: LastSeen,
 }
 
 /// How many records of a gate are shown.
@@ -67,8 +67,7 @@ pub fn gate(cx: &Context, run: Option<&str>) -> Result<GateReport> {
         status: view.history.gate(&phase).unwrap_or(GateStatus::Closed),
         unproved,
         records,
-        // The log may be ahead of run.yaml, and the other way round if it lost its end.
-        last_seq: state.document().state.last_seq.unwrap_or_default().max(view.log.last_seq()),
+        seen: view.last_seen(),
         phase,
     })
 }

@@ -94,7 +94,7 @@ pub(super) fn next_steps(opened: OpenedRun<'_>, outlook: &Outlook<'_>, plan: &Pl
     let OpenedRun { project, run, view } = opened;
     let document = view.history.state().document();
     let driver = driver_from_here(project, view);
-    let mut advice = advice(&view.history, plan, view.machine.as_ref(), driver);
+    let mut advice = advice(&view.history, plan, view.machine.as_ref(), driver, view.last_seen());
     if plan.verdict == Verdict::Drifted {
         advice.alternatives = ways_after_drift(project, view, outlook);
     }
@@ -202,7 +202,8 @@ fn ways_after_drift(project: &OpenedProject, view: &View, outlook: &Outlook<'_>)
     }
     let before = Outlook { drift: Drift::None, ..outlook.clone() };
     let driver = driver_from_here(project, view);
-    let advice = advice(&view.history, &engine::resume(&view.history, &before), view.machine.as_ref(), driver);
+    let advice =
+        advice(&view.history, &engine::resume(&view.history, &before), view.machine.as_ref(), driver, view.last_seen());
     let mut older = advice.alternatives;
     if let Some(command) = advice.command {
         older.insert(0, Alternative::new("it is to be begun", command));

@@ -130,6 +130,7 @@ pub(in crate::runs) fn from_recap(project: &OpenedProject, run: &dyn StoredRun) 
     let Some(shown) = text.document().state.last_seq.filter(|&shown| Some(shown) >= from) else { return Ok(None) };
     let Ok(found) = reconcile_end(text, &end.after(shown), noted) else { return Ok(None) };
     let unlogged = found.repairs.iter().find_map(unlogged_status);
+    let unlogged_text = found.unlogged_text();
     let Some(current) = found.run.filter(|_| found.faults.is_empty()) else { return Ok(None) };
     let has_unlogged_status = unlogged.is_some();
     let mut notes = Vec::from_iter(hidden_by(run));
@@ -150,5 +151,16 @@ pub(in crate::runs) fn from_recap(project: &OpenedProject, run: &dyn StoredRun) 
     };
     let Some(history) = recap.history(current.into_parts().1) else { return Ok(None) };
     let (text, log, faults) = (text.text().to_owned(), LogScan::of_end(end), Vec::new());
-    Ok(Some(View { history, text, machine, log, notes, has_unlogged_status, faults, noted, follows_from_files }))
+    Ok(Some(View {
+        history,
+        text,
+        machine,
+        log,
+        notes,
+        unlogged_text,
+        has_unlogged_status,
+        faults,
+        noted,
+        follows_from_files,
+    }))
 }

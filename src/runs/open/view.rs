@@ -2,7 +2,7 @@
 
 use crate::engine::{Attempt, Fault, History, Repair, is_free, pinned, read_run, reconcile};
 use crate::machine::Machine;
-use crate::model::{Activity, EventKind, RunId, Seq, limits};
+use crate::model::{Activity, EventKind, LastSeen, RunId, Seq, limits};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::fault::refusal;
@@ -18,6 +18,8 @@ pub(crate) struct View {
     /// The log; only its end for a run that was read from its recap.
     pub(crate) log: LogScan,
     pub(crate) notes: Vec<String>,
+    /// What stands in `run.yaml`, if the next writer has to record that before anything else.
+    pub(crate) unlogged_text: Option<String>,
     /// Whether no event has the status yet: a person wrote it into `run.yaml`.
     pub(crate) has_unlogged_status: bool,
     /// Faults of a run that can nevertheless be read.
@@ -29,6 +31,16 @@ pub(crate) struct View {
 }
 
 impl View {
+    /// How far a reader of this has seen the run.
+    pub(in crate::runs) fn last_seen(&self) -> LastSeen {
+        // The log may be ahead of run.yaml, and the other way round if it lost its end.
+        let last = self.history.state().document().state.last_seq.unwrap_or_default().max(self.log.last_seq());
+        match &self.unlogged_text {
+            Some(text) => LastSeen::with_edit(last, text),
+            None => last.into(),
+        }
+    }
+
     /// Reduces the view to the state after the event `at`, as if the log ended there.
     ///
     /// # Errors
@@ -75,6 +87,7 @@ pub(crate) fn for_reading(project: &OpenedProject, run: &dyn StoredRun) -> Resul
     if let Some(fault) = found.faults.iter().find(|fault| fault.forbids_reading()) {
         return Err(refusal(project, run, fault.clone()));
     }
+    let unlogged_text = found.unlogged_text();
     let Some(current) = found.run else { return Err(refusal(project, run, Fault::Empty)) };
     let unlogged = found.repairs.iter().find_map(unlogged_status);
     let has_unlogged_status = unlogged.is_some();
@@ -100,6 +113,7 @@ pub(crate) fn for_reading(project: &OpenedProject, run: &dyn StoredRun) -> Resul
         machine,
         log,
         notes,
+        unlogged_text,
         has_unlogged_status,
         faults: found.faults,
         noted,

@@ -7,7 +7,7 @@ use crate::codec::digest;
 use crate::disk::USER;
 use crate::engine::{Caller, Command, Decide, Refusal};
 use crate::model::{
-    APPROVAL, ActivityId, ActivityRecorded, Approval, DecidedAt, Event, EventId, EventKind, Number, RunId, Seq,
+    APPROVAL, ActivityId, ActivityRecorded, Approval, DecidedAt, Event, EventId, EventKind, LastSeen, Number, RunId, Seq,
     StateName, TextDigest,
 };
 use crate::runs::context::Context;
@@ -30,8 +30,8 @@ pub struct ApproveRequest {
     /// An idempotency key: repeating a request with the same id has no further effect.
     #[serde(default)]
     pub id: Option<EventId>,
-    /// The last event that the person had seen; if another one is by now, nothing is decided.
-    pub seen: Seq,
+    /// How far the person had seen the run; if there is more by now, nothing is decided.
+    pub seen: LastSeen,
     /// Where the person decides.
     pub how: DecidedAt,
 }
@@ -78,19 +78,19 @@ pub fn approve(cx: &Context, request: &ApproveRequest) -> Result<ApproveReport> 
     let content = serde_json::json!([request.approves, request.reason]).to_string();
     let asked = request.id.as_ref().map(|_| TextDigest(digest(content.as_bytes())));
     let by = cx.env.user.clone().unwrap_or_else(|| format!("user {}", *USER));
-    let approval = Approval { by, how: request.how, seen: request.seen };
     transact(&project, &*run, caller, now, |tx| {
         // First of all: a retry has seen an older event than its own first try has written.
         if let Some((seq, record)) = decided_already(tx, request, asked.as_ref())? {
             tx.answer_stands();
             return Ok(ApproveReport { repeated: true, ..report_of(tx, seq, &record) });
         }
-        refuse_unseen(tx, request.seen)?;
+        let seen = tx.event_seen(&request.seen)?;
+        refuse_unseen(tx, seen)?;
         let id = ActivityId::new(APPROVAL)?;
         let decision = Decide {
             approves: request.approves,
             reason: request.reason.clone(),
-            approval: approval.clone(),
+            approval: Approval { by: by.clone(), how: request.how, seen },
             request: asked.clone(),
             number: tx.next_number(None, &id)?,
             now,
@@ -107,12 +107,12 @@ pub fn approve(cx: &Context, request: &ApproveRequest) -> Result<ApproveReport> 
 fn refuse_unseen(tx: &Transaction<'_>, seen: Seq) -> Result<()> {
     let last = tx.writer.end().last;
     if seen > last {
-        return tx.refuse_moved_on(Some(seen));
+        return tx.refuse_moved_on(Some(&seen.into()));
     }
     let Some(end) = tx.run.end(seen)? else { return Ok(()) };
     for event in end.newer {
         if !matches!(event.kind, EventKind::RunClaimed(_) | EventKind::SessionEnded(_)) {
-            return Err(tx.refused(Refusal::MovedOn { seen, last }));
+            return Err(tx.refused(Refusal::MovedOn { seen: seen.into(), last }));
         }
     }
     Ok(())

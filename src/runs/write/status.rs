@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::{Command, Decision, History, Refusal, Trail};
 use crate::model::{
-    EventId, EventKind, Help, Kind, Problem, RunId, RunStatus, Seq, SessionId, StateName, StatusChange, Timestamp,
+    EventId, EventKind, Help, Kind, LastSeen, Problem, RunId, RunStatus, Seq, SessionId, StateName, StatusChange,
+    Timestamp,
 };
 use crate::runs::advice::reopen;
 use crate::runs::context::{Context, OpenedProject};
@@ -60,7 +61,7 @@ pub struct StatusRequest {
     pub id: Option<EventId>,
     /// The last event for the caller; if another one is by now, the run is not changed.
     #[serde(default)]
-    pub seen: Option<Seq>,
+    pub seen: Option<LastSeen>,
     /// The session that calls.
     pub session: Option<SessionId>,
     /// The epoch under which the caller holds the run.
@@ -109,7 +110,7 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
             tx.answer_stands();
             return Ok((report_of(tx), tx.state.document().clone()));
         }
-        tx.refuse_moved_on(request.seen)?;
+        tx.refuse_moved_on(request.seen.as_ref())?;
         tx.may_share_work = request.another;
         if reopens && !request.another {
             refuse_second_run(&project, Some(run.id()), &SameWork::of(tx.state.document()))?;

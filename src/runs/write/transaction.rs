@@ -5,6 +5,7 @@
 
 mod behind;
 mod holder;
+mod moved_on;
 mod repairs;
 
 use std::cell::{OnceCell, RefCell};
@@ -322,16 +323,6 @@ impl<'a> Transaction<'a> {
     /// The events in which `id` stands, latest first: as their own id, that of an activity, or in some text.
     pub(crate) fn events_naming(&self, id: &str) -> Result<Vec<Event>> {
         Ok(self.writer.with_text(&Value::from(id).to_string())?)
-    }
-
-    /// Refuses a command of a caller who decided it when `seen` was the last event, if another one is by now.
-    pub(crate) fn refuse_moved_on(&self, seen: Option<Seq>) -> Result<()> {
-        // The log may have lost its end, and `run.yaml` may be behind it.
-        let last = self.state.document().state.last_seq.unwrap_or_default().max(self.writer.end().last);
-        match seen {
-            Some(seen) if seen != last => Err(self.refused(Refusal::MovedOn { seen, last })),
-            _ => Ok(()),
-        }
     }
 
     /// Decides on `command`, with the run's workflow and log if they are needed.

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::interviews::{self, AnswerRequest, Replaces};
-use crate::model::{DecidedAt, EventId, Question, Seq, StateName, Unit, WorkflowId};
+use crate::model::{DecidedAt, EventId, LastSeen, Question, StateName, Unit, WorkflowId};
 use crate::runs::{self, ApproveRequest, EmitRequest, StatusRequest, StatusVerb};
 use crate::runs::{read_request, request_schema};
 use crate::web::server::answer::{Found, failed, missing};
@@ -48,8 +48,8 @@ fn found<'l>(live: &'l Live, project: &str, run: &str) -> Found<(&'l Served, Wor
 struct Change {
     /// Names the operation, so that a retry has no further effect.
     id: EventId,
-    /// The last event of the run that the person saw.
-    seen: Seq,
+    /// How far the person had seen the run.
+    seen: LastSeen,
     #[serde(default)]
     reason: String,
 }
@@ -109,8 +109,8 @@ pub(super) async fn reject(State(live): Shared, Path(run): BelowProject, body: B
 struct RunAnswer {
     /// Names the operation, so that a retry has no further effect.
     id: EventId,
-    /// The last event of the run that the person saw.
-    seen: Seq,
+    /// How far the person had seen the run.
+    seen: LastSeen,
     step: StateName,
     #[serde(default)]
     unit: Option<Unit>,

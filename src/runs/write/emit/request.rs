@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::engine::Emit;
-use crate::model::{EventId, Question, ReportType, RunId, Seq, SessionId, WorkflowId};
+use crate::model::{EventId, LastSeen, Question, ReportType, RunId, SessionId, WorkflowId};
 use crate::runs::write::payload::ReportRequest;
 
 /// Reports on the steps of a run.
@@ -23,7 +23,7 @@ pub struct EmitRequest {
     pub id: Option<EventId>,
     /// The last event of an existing run for the caller; if another one is by now, nothing is recorded.
     #[serde(default)]
-    pub seen: Option<Seq>,
+    pub seen: Option<LastSeen>,
     /// The goal of a run that the reports create.
     pub name: Option<String>,
     /// The session that reports.
@@ -38,7 +38,13 @@ pub struct EmitRequest {
 impl EmitRequest {
     /// The answer of a person to a question of a run. If something happened after the event `seen`, nothing is recorded.
     #[must_use]
-    pub(crate) fn answering(run: &RunId, workflow: &WorkflowId, question: &Question, answer: &str, seen: Seq) -> Self {
+    pub(crate) fn answering(
+        run: &RunId,
+        workflow: &WorkflowId,
+        question: &Question,
+        answer: &str,
+        seen: LastSeen,
+    ) -> Self {
         let report = ReportRequest {
             kind: Some(ReportType::UserAnswered.to_string()),
             step: Some(question.step.to_string()),

@@ -149,7 +149,7 @@ fn emit_into(project: &OpenedProject, run: &dyn StoredRun, asked: &CheckedReques
             tx.answer_stands();
             return Ok((outcome(tx, asked, seq, &emitted, true), None));
         }
-        tx.refuse_moved_on(asked.request.seen)?;
+        tx.refuse_moved_on(asked.request.seen.as_ref())?;
         refuse_reports(tx, &asked.emit.reports)?;
         check_steps(&project.catalog(), &asked.emit.reports).map_err(|refusal| Error::refused(run.id(), refusal))?;
         let machine = tx.machine()?;
