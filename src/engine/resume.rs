@@ -291,6 +291,11 @@ fn find_verdict(history: &History, outlook: &Outlook<'_>, in_doubt: &[InDoubt], 
         let reason = format!("`{}`{who} waits for an answer: {}", question.step, question.prompt);
         return (Verdict::NeedsHuman, reason, next(Action::Answer));
     }
+    // As a question of a unit: the work beside it does not get what it waits for.
+    if let Some(unit) = history.waiting_unit() {
+        let reason = format!("{} waits{}", unit.name(), after_colon(unit.message));
+        return (Verdict::NeedsHuman, reason, next(Action::ResolveActivity));
+    }
     let doubtful = most_doubtful(history, in_doubt);
     if let Some(doubt) = doubtful.filter(|doubt| !is_left(history, doubt)) {
         return reconcile(doubt, phase, choices);

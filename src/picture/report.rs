@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use crate::model::{beginning, is_terminal_control};
 use crate::picture::usage::totals_in_words;
-use crate::runs::{ReportedWork, WorkReport};
+use crate::runs::{ReportedWork, ShownUnit, WorkReport};
 
 /// How many lines a section has at most; there are six of them.
 const LINES: usize = 28;
@@ -36,7 +36,7 @@ pub fn work_report(report: &WorkReport) -> String {
     }
     section(&mut text, "Seen", report.seen.iter().map(seen));
     section(&mut text, "Claimed", report.claimed.iter().map(work));
-    section(&mut text, "Open", report.open.iter().map(work));
+    section(&mut text, "Open", report.open.iter().map(work).chain(report.open_units.iter().map(unit)));
     let questions = report.questions.iter();
     section(&mut text, "Questions", questions.map(|one| format!("{}: {}", code(one.step.as_str()), code(&one.prompt))));
     let decided = report.decided.iter().map(|one| {
@@ -78,6 +78,12 @@ fn work(work: &ReportedWork) -> String {
     let summary = work.summary.as_ref().map(|words| format!(": {}", code(words))).unwrap_or_default();
     let failed = work.seen_to_fail.map(|failed| format!(" (flow saw {failed} fail before)")).unwrap_or_default();
     format!("{} {} {}{phase}{failed}{summary}", work.number, code(&work.id), work.status)
+}
+
+fn unit(unit: &ShownUnit) -> String {
+    let name = unit.unit.as_ref().map(|name| format!("unit {} in ", code(name.as_str()))).unwrap_or_default();
+    let message = unit.message.as_ref().map(|words| format!(": {}", code(words))).unwrap_or_default();
+    format!("{name}{} {}{message}", code(unit.step.as_str()), unit.status)
 }
 
 fn seen(seen: &ReportedWork) -> String {

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::engine::{Action, History, InDoubt, Plan, Verdict};
+use crate::engine::{Action, History, InDoubt, Plan, UnitWork, Verdict};
 use crate::machine::Machine;
 use crate::model::{
     ActivityStatus, Execution, GateStatus, LastSeen, Question, ReportType, RunDocument, RunId, StateName, StepStatus,
@@ -122,7 +122,11 @@ pub(super) fn advice(
         (Action::Reconcile, _) => {
             plan.in_doubt.first().map(|doubt| words.reconcile(doubt, machine)).unwrap_or_default()
         }
-        (Action::ResolveActivity, Some(phase)) => words.resolve(phase),
+        (Action::ResolveActivity, here) => match (history.waiting_unit(), here) {
+            (Some(unit), _) => words.resolve_unit(&unit),
+            (None, Some(phase)) => words.resolve(phase),
+            (None, None) => advice,
+        },
         (Action::ResolveBlocker, _) => advice
             .or("the blocker is gone", words.status("unblock", Some("what was resolved")))
             .or("the run is not to go on", words.status("cancel", Some("why"))),
@@ -228,11 +232,11 @@ struct Words<'a> {
     history: &'a History,
     run: &'a RunId,
     workflow: &'a WorkflowId,
+    seen: LastSeen,
 }
 
 impl Words<'_> {
     /// Work in a phase: begin it, or record its outcome.
-    seen: LastSeen,
     fn work(&self, action: Action, phase: &StateName, machine: Option<&Machine>) -> Advice {
         let done = self.outcome_of(phase, ActivityStatus::Passed);
         let implied = self.completed_by_begin(phase, machine);
@@ -389,6 +393,15 @@ impl Words<'_> {
             .or("what it waited for is there, and the work goes on", self.outcome(phase, id, ActivityStatus::Running))
             .or("what it waited for is there, and the work is done", self.outcome(phase, id, ActivityStatus::Passed))
             .or("it failed", self.outcome(phase, id, ActivityStatus::Failed))
+    }
+
+    /// The ways to continue a unit or sub-agent that waits.
+    fn resolve_unit(&self, unit: &UnitWork<'_>) -> Advice {
+        let report = |status| self.report_status(unit.step, &json!({ "status": status })).maybe("unit", unit.unit);
+        Advice::default()
+            .or("what it waited for is there, and the work goes on", report(StepStatus::Running))
+            .or("what it waited for is there, and the work is done", report(StepStatus::Completed))
+            .or("it failed", report(StepStatus::Failed))
     }
 
     /// Whether the run's steps are reported with `emit`; then later work is reported too.

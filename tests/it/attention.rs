@@ -178,7 +178,7 @@ fn what_waits_is_not_hidden_by_other_work_of_a_living_session() {
         json!([
             ["activity", "blocked", "activity x is blocked"],
             ["parallel", "blocked", "`p` waits: a signature"],
-            ["unit", "blocked", "unit T1 of `s` waits"],
+            ["unit", "blocked", "unit T1 of `s` waits: a key"],
         ])
     );
 }

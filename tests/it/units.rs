@@ -312,7 +312,7 @@ fn units_that_are_not_done_are_told_of_and_their_questions_are_not_closed_in_sil
     }
     emit(&sandbox, "build-fast", "build", "waiting", &["--unit", "T1"]).ok();
     emit(&sandbox, "build-fast", "build", "failed", &["--unit", "T2"]).ok();
-    let notes = sandbox.flow(["resume", "r1", "--json"]).ok().json()["notes"].clone();
+    let notes = sandbox.flow(["resume", "r1", "--json"]).exits(4).json()["notes"].clone();
     assert_eq!(notes, json!(["not finished: T1 (waiting in build), T2 (failed in build)"]));
     let asks = ["emit", "--workflow", "build-fast", "--run-id", "r1", "--type", "waiting_for_user", "--step", "build"];
     sandbox.flow(asks.iter().chain(&["--unit", "T1", "--data", r#"{"prompt":"may I?"}"#])).ok();
@@ -455,4 +455,41 @@ fn an_unknown_state_of_a_known_agent_is_refused_like_any_other() {
     // Of an agent that nobody defined nothing is known.
     let stranger = emit(&sandbox, "build", "stranger:at-work", "running", &[]).ok().json();
     assert_eq!(stranger["data"]["warnings"], json!([]));
+}
+
+#[test]
+fn a_unit_that_waits_is_what_resume_and_attention_answer_in_its_own_words() {
+    for step in ["preflight", "task-builder:building"] {
+        let sandbox = Sandbox::new();
+        sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+        emit(&sandbox, "debug", "preflight", "running", &[]).ok();
+        let waits = r#"{"status":"waiting","message":"need the key of staging"}"#;
+        let report = ["emit", "--workflow", "debug", "--run-id", "r1", "--type", "status_change", "--data", waits];
+        sandbox.flow(report.iter().chain(&["--step", step, "--unit", "T1"])).ok();
+        let reason = format!("unit T1 of `{step}` waits: need the key of staging");
+        let resumed = sandbox.flow(["resume", "r1", "--json"]).exits(4).json();
+        assert_eq!((&resumed["verdict"], &resumed["reason"]), (&json!("needs_human"), &json!(reason)));
+        assert_eq!(resumed["units"][0]["message"], "need the key of staging");
+        let card = sandbox.flow(["attention", "--json"]).ok().json()["runs"][0].clone();
+        let told = (&card["group"], &card["need"], &card["verdict"], &card["reason"], &card["cause"]["text"]);
+        let wanted = (&json!("waits"), &json!("blocked"), &resumed["verdict"], &json!(reason));
+        assert_eq!((told.0, told.1, told.2, told.3), wanted, "{card}");
+        assert_eq!(told.4, "need the key of staging");
+        for shows in
+            [&["resume", "r1"][..], &["attention"], &["wait", "--timeout", "0"], &["hud"], &["list"], &["show"]]
+        {
+            let said = sandbox.flow(shows).stdout;
+            assert!(said.contains("need the key of staging"), "{shows:?}: {said}");
+        }
+        let report = sandbox.flow(["report", "r1"]).ok().stdout;
+        assert!(report.contains(&format!("- unit `T1` in `{step}` waiting: `need the key of staging`\n")), "{report}");
+        // Each way that it proposes settles the unit, and then the step is what is to be done.
+        let ways = resumed["next"]["alternatives"].as_array().unwrap();
+        let line = ways[1]["command"].as_str().unwrap().replacen("flow", env!("CARGO_BIN_EXE_flow"), 1);
+        let mut shell = sandbox.command("sh");
+        shell.args(["-c", &line]);
+        run(shell, "").ok();
+        let after = sandbox.flow(["resume", "r1", "--json"]).ok().json();
+        assert_eq!((&after["verdict"], &after["units"][0]["status"]), (&json!("reconcile"), &json!("completed")));
+    }
 }

@@ -122,7 +122,11 @@ fn units(report: &ResumeReport, page: &mut TextPage) {
     let rest = report.units.len().saturating_sub(UNITS);
     page.line("  units");
     let shown = open.into_iter().chain(done).take(UNITS);
-    page.table(4, shown.map(|unit| [or_dash(unit.unit.as_ref()), unit.step.to_string(), unit.status.to_string()]));
+    let rows = shown.map(|unit| {
+        let said = or_empty(unit.open_message());
+        [or_dash(unit.unit.as_ref()), unit.step.to_string(), unit.status.to_string(), said]
+    });
+    page.table(4, rows);
     if rest > 0 {
         page.line(&format!("    … and {rest} more; `flow show` has every one"));
     }

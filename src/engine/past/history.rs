@@ -23,8 +23,25 @@ pub struct UnitWork<'h> {
     pub step: &'h StateName,
     /// Its latest status.
     pub status: StepStatus,
+    /// What was said with that.
+    pub message: Option<&'h str>,
     /// The step of the workflow under which to show it.
     pub below: &'h StateName,
+}
+
+impl UnitWork<'_> {
+    /// Whether work is left of what began.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.status.is_done() && self.status != StepStatus::NotStarted
+    }
+
+    /// What reasons call it.
+    pub(crate) fn name(&self) -> String {
+        match self.unit {
+            Some(unit) => format!("unit {unit} of `{}`", self.step),
+            None => format!("`{}`", self.step),
+        }
+    }
 }
 
 impl std::fmt::Display for UnitWork<'_> {
@@ -400,25 +417,11 @@ impl History {
             if worker != (None, None) {
                 let below = if step.agent().is_some() { place.or(first).or(self.state.phase()) } else { Some(step) };
                 let below = below.unwrap_or(step);
-                latest.insert(worker, UnitWork { unit: report.unit.as_ref(), step, status, below });
+                let (unit, message) = (report.unit.as_ref(), report.text("message"));
+                latest.insert(worker, UnitWork { unit, step, status, message, below });
             }
         }
         latest.into_values().collect()
-    }
-
-    /// The latest status of each sub-agent, or of each unit of a sub-agent.
-    #[must_use]
-    pub fn children(&self) -> Vec<StepStatus> {
-        let of_agents = self.units().into_iter().filter(|worker| worker.step.agent().is_some());
-        of_agents.map(|worker| worker.status).collect()
-    }
-
-    /// Descriptions of the units and sub-agents that are not reported as done.
-    #[must_use]
-    pub fn open_workers(&self) -> Vec<String> {
-        let mut workers = self.units();
-        workers.retain(|worker| !worker.status.is_done() && worker.status != StepStatus::NotStarted);
-        workers.iter().map(ToString::to_string).collect()
     }
 
     /// The latest report on a step of the workflow itself.

@@ -1,7 +1,7 @@
 //! Runs in which only units and sub-agents report: no step of the workflow was reported or recorded, so their work is
 //! all that the run consists of.
 
-use crate::engine::{History, Refusal};
+use crate::engine::{History, Refusal, UnitWork};
 use crate::model::{Number, StepStatus};
 
 /// How far the work of such a run is.
@@ -40,5 +40,27 @@ impl UnitsAlone {
             Self::Open(units) => Err(Refusal::UnitsOpen { units }),
             Self::No => Err(Refusal::NothingRecorded),
         }
+    }
+}
+
+impl History {
+    /// The unit or sub-agent that waits; of several the first by name.
+    pub(crate) fn waiting_unit(&self) -> Option<UnitWork<'_>> {
+        self.units().into_iter().find(|unit| unit.status == StepStatus::Waiting)
+    }
+
+    /// The latest status of each sub-agent, or of each unit of a sub-agent.
+    #[must_use]
+    pub fn children(&self) -> Vec<StepStatus> {
+        let of_agents = self.units().into_iter().filter(|worker| worker.step.agent().is_some());
+        of_agents.map(|worker| worker.status).collect()
+    }
+
+    /// Descriptions of the units and sub-agents that are not reported as done.
+    #[must_use]
+    pub fn open_workers(&self) -> Vec<String> {
+        let mut workers = self.units();
+        workers.retain(UnitWork::is_open);
+        workers.iter().map(ToString::to_string).collect()
     }
 }

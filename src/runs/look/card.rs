@@ -11,7 +11,7 @@ use crate::runs::error::Result;
 use crate::runs::holder::process_of;
 use crate::runs::host_note::{is_alive, is_dead};
 use crate::runs::look::cause::{Cause, Need, cause_of};
-use crate::runs::look::life::{BegunUnit, begun_unit, lives_then, unit_in_words};
+use crate::runs::look::life::{BegunUnit, begun_unit, lives_then};
 use crate::runs::look::outlook::{Definitions, NextReport, NextSteps, OpenedRun, next_steps, outlook, plan_for};
 use crate::runs::open::listed::ListedRun;
 use crate::runs::open::listing::{head_of, text_of};
@@ -369,7 +369,7 @@ fn passed_over(view: &View, plan: &Plan) -> Option<String> {
     None
 }
 
-/// A step, activity or unit that waits, in words. With parallel work, the rest may go on meanwhile.
+/// A step or activity that waits, in words. With parallel work, the rest may go on meanwhile.
 fn what_waits(view: &View) -> Option<String> {
     let history = &view.history;
     let run = &history.state().document().state;
@@ -382,11 +382,6 @@ fn what_waits(view: &View) -> Option<String> {
         let is_here = run.positions().any(|here| attempt.phase.as_ref() == Some(here));
         if is_here && attempt.status == ActivityStatus::Blocked {
             return Some(format!("activity {} is blocked{}", attempt.id, after_colon(attempt.summary.as_deref())));
-        }
-    }
-    for unit in history.units() {
-        if unit.status == StepStatus::Waiting {
-            return Some(format!("{} waits", unit_in_words(&unit)));
         }
     }
     None

@@ -109,7 +109,10 @@ pub(in crate::runs) fn cause_of(view: &View, need: Option<Need>) -> Option<Cause
         // The last question is the one that the run asks first.
         Need::Question => state.questions.last().map(|question| Cause::said(&question.prompt)),
         Need::Blocked if state.status == RunStatus::Blocked => state.blocked_reason.as_deref().map(Cause::said),
-        Need::Blocked => trouble(view, ActivityStatus::Blocked, StepStatus::Waiting),
+        Need::Blocked => match view.history.waiting_unit() {
+            Some(unit) => unit.message.map(Cause::said),
+            None => trouble(view, ActivityStatus::Blocked, StepStatus::Waiting),
+        },
         Need::Failing => trouble(view, ActivityStatus::Failed, StepStatus::Failed),
         _ => None,
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::engine::{Beginning, History, Lives, UnitWork, in_doubt};
+use crate::engine::{Beginning, History, Lives, in_doubt};
 use crate::host::{Holder, Liveness};
 use crate::model::{StepStatus, Timestamp};
 
@@ -61,19 +61,11 @@ pub(in crate::runs) fn begun_unit(history: &History, lives: &Lives) -> Option<Be
         let Beginning { by, at } = history.began_step(unit.step, unit.unit);
         // Processes of which nothing is known show no more than those that are gone.
         if lives.of(&by) != Some(true) {
-            return Some(BegunUnit::InDoubt(unit_in_words(&unit)));
+            return Some(BegunUnit::InDoubt(unit.name()));
         }
         if goes_on.is_none() {
-            goes_on = Some(BegunUnit::GoesOn { unit: unit_in_words(&unit), at });
+            goes_on = Some(BegunUnit::GoesOn { unit: unit.name(), at });
         }
     }
     goes_on
-}
-
-/// A unit, in words.
-pub(in crate::runs) fn unit_in_words(unit: &UnitWork<'_>) -> String {
-    match unit.unit {
-        Some(name) => format!("unit {name} of `{}`", unit.step),
-        None => format!("`{}`", unit.step),
-    }
 }

@@ -12,7 +12,7 @@ use crate::model::{
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::look::outlook::{OpenedRun, damage_of};
-use crate::runs::look::show::{ShownApproval, ShownSkip, approvals, skipped};
+use crate::runs::look::show::{ShownApproval, ShownSkip, ShownUnit, approvals, skipped};
 use crate::runs::open::select::select_run;
 use crate::runs::open::shared::ask_store;
 use crate::runs::open::view::for_reading;
@@ -56,6 +56,8 @@ pub struct WorkReport {
     pub skipped: Vec<ShownSkip>,
     /// Work that failed, is blocked, or has no known outcome: the last record of each id.
     pub open: Vec<ReportedWork>,
+    /// Units of work and sub-agents that are not reported as done.
+    pub open_units: Vec<ShownUnit>,
     /// What the run left behind without settling it.
     pub left_undone: Vec<LeftUndone>,
     /// Questions that wait for an answer.
@@ -123,6 +125,12 @@ pub fn work_report(cx: &Context, request: &WorkReportRequest) -> Result<WorkRepo
             _ => open.push(work),
         }
     }
+    let mut open_units = Vec::new();
+    for unit in view.history.units() {
+        if unit.is_open() {
+            open_units.push(ShownUnit::of(&unit));
+        }
+    }
     let questions = document.state.questions.iter().map(ReportedQuestion::of);
     let damage = damage_of(OpenedRun { project: &project, run: &*run, view: &view });
     let mut notes = view.notes.clone();
@@ -144,6 +152,7 @@ pub fn work_report(cx: &Context, request: &WorkReportRequest) -> Result<WorkRepo
         decided: approvals(&view.history),
         skipped: skipped(&view.history),
         open,
+        open_units,
         left_undone: view.history.left_undone(),
         questions: questions.collect(),
         usage: view.history.usage(),

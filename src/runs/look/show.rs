@@ -94,11 +94,21 @@ pub struct ShownUnit {
     pub unit: Option<Unit>,
     /// Its status.
     pub status: StepStatus,
+    /// What was said with the status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
 }
 
 impl ShownUnit {
     pub(in crate::runs) fn of(unit: &UnitWork<'_>) -> Self {
-        Self { step: unit.step.clone(), unit: unit.unit.cloned(), status: unit.status }
+        let message = unit.message.map(str::to_owned);
+        Self { step: unit.step.clone(), unit: unit.unit.cloned(), status: unit.status, message }
+    }
+
+    /// What was said of it, if it is not done: what came of work that is done stands in the log.
+    #[must_use]
+    pub fn open_message(&self) -> Option<&str> {
+        if self.status.is_done() { None } else { self.message.as_deref() }
     }
 }
 

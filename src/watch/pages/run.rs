@@ -213,7 +213,8 @@ fn step(step: &ShownStep) -> Vec<PageLine> {
             Some(name) => line.plain(name.as_str()),
             None => line.plain(unit.step.as_str()),
         };
-        lines.push(line.dim(format!("  {}", status_words(unit.status))));
+        let said = unit.open_message().map(|said| format!(": {said}")).unwrap_or_default();
+        lines.push(line.dim(format!("  {}{said}", status_words(unit.status))));
     }
     lines
 }

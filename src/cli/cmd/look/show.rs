@@ -115,7 +115,8 @@ fn units(shown: &ShowReport, page: &mut TextPage) {
         for unit in &phase.units {
             let step = &phase.step;
             let place = if unit.step == *step { step.to_string() } else { format!("{} in {step}", unit.step) };
-            rows.push(vec![or_empty(unit.unit.as_ref()), place, unit.status.to_string()]);
+            let said = or_empty(unit.open_message());
+            rows.push(vec![or_empty(unit.unit.as_ref()), place, unit.status.to_string(), said]);
         }
     }
     table("units", rows, page);

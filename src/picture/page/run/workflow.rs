@@ -79,7 +79,10 @@ fn step_line(step: &ShownStep) -> Markup {
             @if !step.units.is_empty() {
                 ul { @for unit in &step.units {
                     li { (clean(unit.unit.as_ref().map_or(unit.step.as_str(), |unit| unit.as_str()))) " "
-                        span.dim { (unit.status) } }
+                        span.dim {
+                            (unit.status)
+                            @if let Some(said) = unit.open_message() { ": " (shortened(said, 400)) }
+                        } }
                 } }
             }
         }
