@@ -357,6 +357,8 @@ pub struct Undone {
     pub status: StepStatus,
     /// The latest record in it: its number, `None` if the record is refused, and its id.
     pub latest: Option<(Option<Number>, String)>,
+    /// The status of that record, if the phase is reported as something else.
+    pub recorded: Option<ActivityStatus>,
     /// The other attempts that did not pass and were not skipped: number and id.
     pub others: Vec<String>,
     /// Whether a person removed that record from `completed_activities`.
@@ -370,22 +372,37 @@ impl Undone {
     #[must_use]
     pub fn new(machine: Option<&Machine>, phase: &StateName, work: &PhaseWork<'_>) -> Self {
         // The last open attempt is the latest one, which is named apart.
+        let recorded = work.latest.map(|latest| latest.status);
         let others = &work.open[..work.open.len().saturating_sub(1)];
         Self {
             phase: phase.clone(),
             status: work.status,
             latest: work.latest.map(|latest| (Some(latest.number), latest.id.clone())),
+            recorded: recorded.filter(|recorded| work.reported && StepStatus::from(*recorded) != work.status),
             others: others.iter().map(|open| format!("{} {}", open.number, open.id)).collect(),
             withdrawn: work.withdrawn,
             back: machine.map(|machine| machine.back_from(phase)).unwrap_or_default(),
         }
     }
 
+    /// The number of the latest record in it.
+    #[must_use]
+    pub fn latest_number(&self) -> Option<Number> {
+        self.latest.as_ref()?.0
+    }
+
+    /// How the work stands that its latest record tells of.
+    #[must_use]
+    pub fn status_of_work(&self) -> StepStatus {
+        self.recorded.map_or(self.status, StepStatus::from)
+    }
+
     /// Describes the phase of a record that is refused and so has no number.
     pub(super) fn of_record(machine: Option<&Machine>, phase: &StateName, id: &str, status: ActivityStatus) -> Self {
         let back = machine.map(|machine| machine.back_from(phase)).unwrap_or_default();
         let latest = Some((None, id.to_owned()));
-        Self { phase: phase.clone(), status: status.into(), latest, others: Vec::new(), withdrawn: false, back }
+        let (phase, status) = (phase.clone(), status.into());
+        Self { phase, status, latest, recorded: None, others: Vec::new(), withdrawn: false, back }
     }
 }
 
@@ -405,6 +422,9 @@ impl std::fmt::Display for Undone {
         match self.status {
             // Its own status would say that it ended well.
             _ if self.withdrawn => write!(f, "{record} was taken off completed_activities"),
+            status if let Some(recorded) = self.recorded => {
+                write!(f, "it is reported as {status}, and {record} is recorded as {recorded}")
+            }
             StepStatus::Running => write!(f, "the outcome of {record} is not recorded"),
             StepStatus::Failed => write!(f, "{record} failed"),
             StepStatus::Waiting => write!(f, "{record} is blocked"),

@@ -217,7 +217,7 @@ fn not_done(run: &RunId, undone: &[Undone]) -> Help {
         back => format!(", go back to {} with --phase", back.join(" or ")),
     };
     // What was begun must not be done again before its end is known.
-    let record = if undone.iter().any(|one| one.status.is_open()) {
+    let record = if undone.iter().any(|one| one.status_of_work().is_open()) {
         "record how it ended under the same --id"
     } else if undone.iter().any(|one| one.latest.is_some()) {
         "record another attempt under the same --id, or --status skipped"

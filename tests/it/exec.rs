@@ -653,3 +653,55 @@ fn output_that_no_one_reads_holds_up_neither_the_time_limit_nor_a_signal_nor_the
     let lines = answered(late).stdout;
     assert_eq!((lines.len(), lines.lines().last().map(|line| line.ends_with("06000"))), (6000 * 501, Some(true)));
 }
+
+#[test]
+fn what_would_end_or_leave_the_work_of_a_command_that_runs_says_to_wait_for_it() {
+    let sandbox = sandbox();
+    let (flow, _command) = waiting(&sandbox, ":", "sleep 60");
+    let data = r#"{"status":"running"}"#;
+    let emit = ["emit", "--workflow", "debug", "--run-id", "r1", "--type", "status_change", "--step", "reproduce"];
+    for way in [
+        &["complete", "r1"][..],
+        &["complete", "r1", "--skip-reason", "enough"],
+        &["record-activity", "--run-id", "r1", "--phase", "reproduce", "--id", "d"],
+        &["advance", "--run-id", "r1"],
+        &[&emit[..], &["--data", data]].concat(),
+    ] {
+        let answer = sandbox.flow(way.iter().chain(&["--json"])).exits(5);
+        let told = format!("{}{}", answer.stdout, answer.stderr);
+        assert!(told.contains("001 t still runs") && told.contains("flow log r1 --follow"), "{way:?}: {told}");
+    }
+    // Anyone may give it up.
+    sandbox.flow(["cancel", "r1", "--reason", "it hangs"]).ok();
+    kill_process(pid(&flow), Signal::TERM).unwrap();
+    assert_eq!(answered(flow).code, Some(74));
+}
+
+#[test]
+fn an_answer_that_cannot_be_written_ends_with_74_and_says_that_the_end_is_recorded() {
+    for command in ["true", "false"] {
+        let sandbox = sandbox();
+        let mut shell = sandbox.command("sh");
+        let line = format!("'{}' exec --run-id r1 --id t --json -- {command} >/dev/full", env!("CARGO_BIN_EXE_flow"));
+        shell.args(["-c", &line]);
+        let error = run(shell, "").exits(74).error();
+        assert_eq!(error["code"], "io_error");
+        assert!(error["message"].as_str().unwrap().ends_with("the end of the command is recorded as event 3 (002)"));
+        assert_eq!(recorded(&sandbox).len(), 2);
+    }
+}
+
+#[test]
+fn the_end_of_a_command_whose_run_was_pruned_meanwhile_says_that_it_was_pruned() {
+    for to in ["", " --to ../gone"] {
+        let sandbox = sandbox();
+        let flow = env!("CARGO_BIN_EXE_flow");
+        let script = format!("'{flow}' cancel r1 && '{flow}' prune --older-than 0m --yes{to}");
+        let answer = exec(&sandbox, &["--id", "t", "--json"], &["sh", "-c", &script]).exits(74);
+        let error = answer.stderr.lines().last().unwrap().parse::<Value>().unwrap()["error"].clone();
+        assert_eq!(error["code"], "end_not_recorded", "{error}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains("exit status 0") && message.contains("run r1 was pruned"), "{error}");
+        assert!(!error["help"].as_str().unwrap().contains("--again"), "{error}");
+    }
+}

@@ -978,3 +978,25 @@ fn a_run_is_completed_before_its_end_only_with_a_reason() {
     sandbox.record("r1", "a", "work");
     sandbox.flow(["complete", "r1"]).ok();
 }
+
+#[test]
+fn a_record_that_did_not_end_well_in_a_reported_step_is_told_as_it_is_recorded() {
+    for (status, recorded) in [("failed", "failed"), ("blocked", "blocked")] {
+        let sandbox = Sandbox::new();
+        sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+        let report =
+            ["emit", "--workflow", "debug", "--run-id", "r1", "--type", "status_change", "--step", "preflight"];
+        sandbox.flow(report.iter().chain(&["--data", r#"{"status":"running"}"#])).ok();
+        sandbox.flow(["record-activity", "--run-id", "r1", "--id", "t", "--status", status, "--summary", "no"]).ok();
+        let left = ["record-activity", "--run-id", "r1", "--phase", "reproduce", "--id", "d"];
+        let error = sandbox.flow(left.iter().chain(&["--json"])).exits(1).error();
+        let wanted = format!("`preflight` is not done: it is reported as running, and 001 t is recorded as {recorded}");
+        assert_eq!(error["message"], format!("run r1: {wanted}"));
+        // What the help says leads on.
+        let is_open = status == "blocked";
+        let help = error["help"].as_str().unwrap();
+        assert!(help.starts_with(if is_open { "record how it ended" } else { "record another attempt" }), "{help}");
+        sandbox.flow(["record-activity", "--run-id", "r1", "--id", "t"]).ok();
+        sandbox.flow(left).ok();
+    }
+}

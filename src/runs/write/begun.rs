@@ -1,8 +1,10 @@
 //! Who begins work without a session: what others can later see of it.
 
-use crate::engine::Caller;
+use crate::engine::{Caller, History, Refusal, Undone, in_doubt};
 use crate::host::{Holder, Liveness};
-use crate::model::{ActivityRecorded, ActivityStatus, EventKind, Kind, Problem, StepStatus};
+use crate::model::{
+    ActivityRecorded, ActivityStatus, EventKind, Execution, Help, Kind, Number, Problem, RunId, StepStatus, Suggestion,
+};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 
@@ -34,17 +36,42 @@ pub(in crate::runs) fn note_workers(cx: &Context, caller: &Caller, kind: &mut Ev
 
 /// Whether the record begins a command that flow runs, and the process that runs it lives.
 pub(super) fn is_command_at_work(record: &ActivityRecorded) -> bool {
-    let is_begun = record.exec.as_ref().is_some_and(|exec| exec.end.is_none());
-    let mut by = record.by.iter();
-    is_begun
-        && record.activity.status() == ActivityStatus::Running
+    record.activity.status() == ActivityStatus::Running && is_at_work(record.exec.as_deref(), &record.by)
+}
+
+/// Whether flow runs this command, the end of which is not recorded: one of the processes that began it lives.
+fn is_at_work(exec: Option<&Execution>, by: &[String]) -> bool {
+    let mut by = by.iter();
+    exec.is_some_and(|exec| exec.end.is_none())
         && by.any(|by| by.parse::<Holder>().is_ok_and(|holder| holder.liveness() == Liveness::Alive))
 }
 
 /// The refusal of what has to wait for the end of a command, with what to do then.
 pub(super) fn still_runs(record: &ActivityRecorded, help: &str) -> Problem {
-    let message = format!("{} {} still runs", record.number, record.id());
-    Problem::new(Kind::Held, "exec_runs", message).help(help)
+    at_work(record.number, record.id().as_str(), help.into())
+}
+
+fn at_work(number: Number, id: &str, help: Help) -> Problem {
+    Problem::new(Kind::Held, "exec_runs", format!("{number} {id} still runs")).help(help)
+}
+
+/// What keeps a run from going on, if it is a command of which flow sees the end: then no record says how it ended, and it
+/// is to be waited for.
+pub(super) fn waits_for_command(run: &RunId, refusal: &Refusal, history: Option<&History>) -> Option<Problem> {
+    let undone: &[Undone] = match refusal {
+        Refusal::InDoubt { .. } => &[],
+        Refusal::NotDone(undone) => undone,
+        _ => return None,
+    };
+    for doubt in in_doubt(history?) {
+        let Some(number) = doubt.number else { continue };
+        let is_meant = undone.is_empty() || undone.iter().any(|one| one.latest_number() == Some(number));
+        if is_meant && is_at_work(doubt.exec.as_deref(), &doubt.by) {
+            let wait = Suggestion::flow("log").value(run).flag("follow");
+            return Some(at_work(number, &doubt.id, Help::from("wait for its end: ") + wait + " shows it"));
+        }
+    }
+    None
 }
 
 fn workers(cx: &Context) -> Result<Vec<String>> {

@@ -17,6 +17,7 @@ use crate::runs::open::recap::for_deciding;
 use crate::runs::open::select::{select_run, select_run_to_write};
 use crate::runs::open::shared::ask_store;
 use crate::runs::open::view::{View, for_reading};
+use crate::runs::write::begun::waits_for_command;
 use crate::runs::write::emit::{EmitRequest, EmittedActivity, Reporter, emit_by};
 use crate::runs::write::payload::ReportRequest;
 use crate::store::{RefreshScope, StoredRun};
@@ -162,7 +163,12 @@ pub fn advance(cx: &Context, request: &AdvanceRequest) -> Result<AdvanceReport> 
 /// Moves a run from where it is seen to be.
 fn advance_as_seen(project: &OpenedProject, run: &dyn StoredRun, request: &AdvanceRequest) -> Result<AdvanceReport> {
     let view = for_reading(project, run)?;
-    let to = destination(request, &view).map_err(|refusal| Error::refused(run.id(), refusal))?;
+    let to = destination(request, &view).map_err(|refusal| {
+        match waits_for_command(run.id(), &refusal, Some(&view.history)) {
+            Some(waits) => waits.into(),
+            None => Error::refused(run.id(), refusal),
+        }
+    })?;
     // On a retry the run is already in another state, so a retry is recognised by the request alone.
     let basis = TextDigest(digest(serde_json::json!([request.to, request.summary]).to_string().as_bytes()));
     let (machine, from) = (view.machine.as_ref(), view.history.state().phase().cloned());

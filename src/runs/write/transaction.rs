@@ -35,7 +35,7 @@ use crate::runs::open::proof::Proofs;
 use crate::runs::open::recap::{pinned_by_recap, recap_with, recapped};
 use crate::runs::open::same_work::{SameWork, pass_on};
 use crate::runs::open::view::with_earlier;
-use crate::runs::write::begun::note_workers;
+use crate::runs::write::begun::{note_workers, waits_for_command};
 use crate::runs::write::transaction::behind::{Behind, others_publish};
 use crate::store::{Batch, Document, Presence, RunWriter, StoreError, StoredRun, WorkKey, WriteRequest, pause_after};
 
@@ -364,6 +364,12 @@ impl<'a> Transaction<'a> {
     }
 
     /// The `run.yaml` for the state with the appended events.
+        // The history may be long, and most refusals do not need it.
+        if matches!(refusal, Refusal::InDoubt { .. } | Refusal::NotDone(_))
+            && let Some(waits) = waits_for_command(self.run.id(), &refusal, self.trail().history())
+        {
+            return waits.into();
+        }
     pub(crate) fn next_text(&self) -> &RunText {
         self.next_text.as_ref().unwrap_or(&self.text)
     }
