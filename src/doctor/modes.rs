@@ -11,7 +11,7 @@ use crate::doctor::tree::quarantine;
 use crate::model::{MODE_FILE, ModeName, Scope, SessionId, VISIBLE, counted, limits};
 use crate::modes::policy::{Policy, says_active};
 use crate::modes::state::ModeState;
-use crate::modes::{Error, clear_command, policy_of, read_state};
+use crate::modes::{Error, clear_command, policy_of, read_state, stranger};
 use crate::store::LogScan;
 use crate::store::local::layout::{LOG, QUARANTINE, SESSIONS, STATE};
 
@@ -65,16 +65,14 @@ fn file(disk: &dyn Disk, entry: &Entry, mode: &ModeName, scope: &Scope, policy: 
             return;
         }
     };
-    let clear = clear_command(mode, scope);
     match state {
         ModeState::Broken(why) if is_known => {
+            let clear = clear_command(mode, scope);
             let message = format!("cannot tell whether this mode is active: {why}; `{clear}` removes the file");
             found.add("mode_unreadable", &entry.path, message);
         }
         ModeState::Known(state) if !is_known && says_active(&state) => {
-            let message =
-                format!("it says that {mode} is active, and the policy knows no such mode; `{clear}` ends it");
-            found.add("mode_unknown", &entry.path, message);
+            found.add("mode_unknown", &entry.path, stranger(mode, scope));
         }
         _ => {}
     }

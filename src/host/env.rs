@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -182,7 +183,7 @@ impl Env {
     /// # Errors
     /// [`BadSetting`] if it is not a number.
     pub fn epoch_number(&self) -> Result<Option<u64>, BadSetting> {
-        self.epoch.as_ref().map(Setting::parse).transpose()
+        self.epoch.as_ref().map(|setting| setting.number("give a whole number from 0 on")).transpose()
     }
 
     /// The token of a run.
@@ -198,11 +199,8 @@ impl Env {
     /// # Errors
     /// [`BadSetting`] if it is not a number or is zero.
     pub fn holder(&self) -> Result<Option<u32>, BadSetting> {
-        let Some(setting) = &self.holder_pid else { return Ok(None) };
-        match setting.parse()? {
-            0 => Err(setting.bad("no process has this number")),
-            pid => Ok(Some(pid)),
-        }
+        let pid = |setting: &Setting| setting.number("give the number of a process, from 1 on").map(NonZeroU32::get);
+        self.holder_pid.as_ref().map(pid).transpose()
     }
 
     /// Whether `FLOW_SESSION` names the session, not a variable of the agent.
@@ -221,7 +219,8 @@ impl Env {
     /// [`BadSetting`] if it is not a number of seconds.
     pub fn lock_wait(&self) -> Result<Option<Duration>, BadSetting> {
         let Some(setting) = &self.lock_timeout else { return Ok(None) };
-        Duration::try_from_secs_f64(setting.parse()?).map(Some).map_err(|error| setting.bad(error.to_string()))
+        let needed = "give a number of seconds from 0 on, such as 0.5";
+        Duration::try_from_secs_f64(setting.number(needed)?).map(Some).map_err(|_| setting.bad(needed))
     }
 }
 
@@ -288,7 +287,16 @@ mod tests {
         assert_eq!(good.lock_wait(), Ok(Some(Duration::from_millis(500))));
         for bad in ["-1", "x", "NaN", "inf"] {
             let env = env(&[("FLOW_EPOCH", bad), ("FLOW_HOLDER_PID", bad), ("FLOW_LOCK_TIMEOUT", bad)]);
-            assert!(env.epoch_number().is_err() && env.holder().is_err() && env.lock_wait().is_err(), "{bad}");
+            let told = [env.epoch_number().err(), env.holder().err(), env.lock_wait().err()];
+            let told = told.map(|error| error.expect(bad).to_string());
+            assert_eq!(
+                told,
+                [
+                    format!("FLOW_EPOCH is {bad:?}: give a whole number from 0 on"),
+                    format!("FLOW_HOLDER_PID is {bad:?}: give the number of a process, from 1 on"),
+                    format!("FLOW_LOCK_TIMEOUT is {bad:?}: give a number of seconds from 0 on, such as 0.5"),
+                ]
+            );
         }
         assert!(env(&[("FLOW_HOLDER_PID", "0")]).holder().is_err());
         assert_eq!(env(&[("CLAUDE_PID", "x")]).holder(), Ok(None));

@@ -50,6 +50,15 @@ impl Setting {
         }
     }
 
+    /// The value, parsed as a `T` that has no words of its own for what is wrong; `needed` says what it must be.
+    ///
+    /// # Errors
+    /// [`BadSetting`] if it is not a `T`.
+    pub(super) fn number<T: FromStr>(&self, needed: &str) -> Result<T, BadSetting> {
+        let number = self.raw.to_str().and_then(|text| text.parse().ok());
+        number.ok_or_else(|| self.bad(needed))
+    }
+
     /// The value, parsed as a `T`.
     ///
     /// # Errors

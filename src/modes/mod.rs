@@ -30,7 +30,7 @@ pub(crate) use load::parse as read_state;
 pub use load::{ModeScope, ScopeReport};
 pub use prompt::{ModePromptReport, ModePromptRequest, PromptError, prompt};
 pub(crate) use prompt::{asks_for_modes, concerns_modes, names_skill};
-pub(crate) use say::clear_command;
+pub(crate) use say::{clear_command, stranger};
 pub use sessions::{HeldRun, SessionsReport, ShownSession, sessions, sessions_of};
 pub use table::{PolicyMode, PolicyReport, PolicyRow, table};
 pub use view::{

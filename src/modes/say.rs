@@ -127,6 +127,12 @@ pub(super) fn unknown(modes: &[Active]) -> Vec<String> {
     warnings
 }
 
+/// That a file says of a mode that it is active, and the policy does not have that mode.
+pub(crate) fn stranger(mode: &ModeName, scope: &Scope) -> String {
+    let clear = clear_command(mode, scope);
+    format!("its file says that {mode} is active, and the policy has no such mode; `{clear}` ends it")
+}
+
 /// Warnings about sessions whose directories cannot be read.
 pub(super) fn closed(sessions: &Sessions) -> Vec<String> {
     let closed = sessions.closed.iter();

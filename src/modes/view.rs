@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::model::{ModeName, Scope, mode_file};
+use crate::model::{MODE_FILE, ModeName, Scope, VISIBLE, mode_file};
 use crate::modes::change::is_dead;
 use crate::modes::error::{Result, refused};
-use crate::modes::load::{ModeScope, ScopeReport, board, mode, names, parse, scope_of};
-use crate::modes::policy::{ModeOutcome, OutcomeSource, Reading, read_outcome, says_active, text_of};
+use crate::modes::load::{ModeScope, ScopeReport, board, mode, names, parse, read, scope_of};
+use crate::modes::policy::{ModeOutcome, OutcomeSource, Policy, Reading, read_outcome, says_active, text_of};
 use crate::modes::state::{Board, ModeRefusal, ModeState, says_ended, why_over};
 use crate::modes::state_dir::StateDir;
 use crate::modes::{definition, late, say};
@@ -150,6 +150,7 @@ pub fn list(cx: &Context, request: &ModeListRequest) -> Result<ModeListReport> {
     let Some(state) = state else { return Ok(report) };
     if request.all {
         report.warnings.extend(say::closed(&state.sessions()?));
+        report.warnings.extend(strangers(&state, &policy)?);
     }
     // The scopes on which a request in this scope depends.
     let concerned = [Scope::Root, scope.clone()];
@@ -177,6 +178,19 @@ pub fn list(cx: &Context, request: &ModeListRequest) -> Result<ModeListReport> {
         report.warnings.extend(say::unknown(&unknown));
     }
     Ok(report)
+}
+
+/// Warnings about modes that their files say are active, and that the policy does not have.
+fn strangers(state: &StateDir, policy: &Policy) -> Result<Vec<String>> {
+    let mut warnings = Vec::new();
+    for ((scope, name), file) in &state.read(None, &state.names(&state.all_scopes()?, MODE_FILE)?)? {
+        let Some(Ok(mode)) = name.strip_suffix(MODE_FILE).map(ModeName::new) else { continue };
+        let is_active = matches!(read(file), ModeState::Known(fields) if says_active(&fields));
+        if is_active && name != VISIBLE && policy.mode(&mode).is_none() {
+            warnings.push(say::stranger(&mode, scope));
+        }
+    }
+    Ok(warnings)
 }
 
 /// Which mode to show.

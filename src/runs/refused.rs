@@ -76,7 +76,7 @@ pub(super) fn problem(run: &RunId, refusal: &Refusal) -> Problem {
         Refusal::NothingRecorded => new(Kind::Refused, "nothing_recorded")
             .help(Help::from("record what was done, or give up with ") + flow("cancel", run)),
         Refusal::UnitsOpen { .. } => new(Kind::Refused, "units_not_done")
-            .help("report how they ended with flow emit, or with \"status\": \"skipped\" what is not needed"),
+            .help("report how they ended, and what is not needed with \"status\": \"skipped\""),
         Refusal::NotDone(undone) => new(Kind::Refused, "phase_not_done").help(not_done(run, undone)),
         Refusal::NotProved { missing, .. } => new(Kind::Refused, "not_proved").help(not_proved(run, missing)),
         Refusal::Unanswered(open) => new(Kind::Refused, "phase_not_done").help(unanswered(run, open)),
@@ -86,12 +86,12 @@ pub(super) fn problem(run: &RunId, refusal: &Refusal) -> Problem {
         }
         Refusal::NotAtEnd { .. } => new(Kind::Refused, "not_at_end").help(not_at_end(run)),
         Refusal::NothingToSettle { .. } => new(Kind::Refused, "nothing_to_settle").help(
-            "`flow show` has the activities; --settles names failed or blocked ones of the same phase and round",
+            flow("show", run) + " has the activities; --settles names failed or blocked ones of the same phase and round",
         ),
         Refusal::SettlesUndone { .. } => new(Kind::Refused, "nothing_to_settle")
             .help("record it as passed or skipped, or leave --settles away"),
         Refusal::InDoubt { .. } => new(Kind::Refused, "outcome_unknown")
-            .help("record how it ended with the same --id and --status passed or failed; a step with flow emit"),
+            .help("record how it ended with the same --id and --status passed or failed; report how a step ended"),
         Refusal::ExitCode { exit_code, .. } => new(Kind::Refused, "exit_code_contradicts").help(format!(
             "leave out the status, and it is recorded as {}; or say with --summary TEXT why the status is right all the same",
             ActivityStatus::by_exit_code(Some(*exit_code))
@@ -248,7 +248,7 @@ fn not_proved(run: &RunId, missing: &[Unproved]) -> Help {
         named.push(command);
     }
     help + if named.len() == 1 { " runs it" } else { " run them" }
-        + "; to go on without it, `--skip-reason TEXT` of flow record-activity and flow complete notes why"
+        + "; --skip-reason TEXT goes on without it, and notes why"
 }
 
 /// The help for an open question that keeps the run in its phase.

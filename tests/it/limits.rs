@@ -126,3 +126,15 @@ fn a_run_that_is_full_takes_no_more_work_and_can_be_blocked_and_ended() {
     sandbox.inside(["verify", "r1"]).ok();
     sandbox.inside(["show", "r1"]).ok();
 }
+
+#[test]
+fn a_limit_that_is_not_one_is_named_with_what_it_may_be() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    for wrong in ["0", "-1", "many", ""] {
+        let told = sandbox.flow(["set", "r1", "--limit", &format!("max_iterations={wrong}")]).exits(2).stderr;
+        let wanted = format!("{wrong:?} is not a limit: give a whole number from 1 to 281474976710656, or none");
+        assert!(told.contains(&wanted), "{told}");
+    }
+    sandbox.flow(["set", "r1", "--limit", "max_iterations=1"]).ok();
+}

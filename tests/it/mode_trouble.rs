@@ -389,3 +389,22 @@ fn an_older_log_of_modes_put_back_leads_to_no_used_position() {
     modes.ok(&["clear", "ultrawork", "--session", "s1"]);
     assert_eq!(last(), 5);
 }
+
+#[test]
+fn a_list_of_all_modes_tells_of_an_active_one_that_the_policy_does_not_have() {
+    let modes = Modes::new();
+    modes.ok(&["request", "forge"]);
+    modes.ok(&["request", "ultrawork", "--session", "s1"]);
+    let shipped = include_str!("../../workflows/modes.yaml");
+    let other = shipped.replace("forge", "smithy").replace("ultrawork", "proving");
+    std::fs::write(modes.0.path(".flow/modes.yaml"), other).unwrap();
+    let listed = modes.0.flow(["mode", "list", "--all"]).ok();
+    assert_eq!(listed.stdout, "no mode of the policy has begun here\n");
+    insta::assert_snapshot!(listed.stderr, @"
+    warning: its file says that forge is active, and the policy has no such mode; `flow mode clear forge --root` ends it
+    warning: its file says that ultrawork is active, and the policy has no such mode; `flow mode clear ultrawork --session s1` ends it
+    ");
+    modes.ok(&["clear", "forge", "--root"]);
+    modes.ok(&["clear", "ultrawork", "--session", "s1"]);
+    assert_eq!(modes.0.flow(["mode", "list", "--all"]).ok().stderr, "");
+}

@@ -285,7 +285,7 @@ fn a_command_that_was_seen_to_pass_on_these_files_lets_the_run_go_on() {
     {
       "code": "not_proved",
       "message": "run r1: `verify` requires that `test` was seen to pass: it was not run since the run came there",
-      "help": "`flow exec --run-id r1 test` runs it; to go on without it, `--skip-reason TEXT` of flow record-activity and flow complete notes why",
+      "help": "`flow exec --run-id r1 test` runs it; --skip-reason TEXT goes on without it, and notes why",
       "causes": []
     }
     "#);
@@ -762,4 +762,27 @@ fn a_command_that_failed_last_is_told_with_its_exit_status() {
     sandbox.flow(["exec", "--run-id", "r1", "test"]).exits(1);
     let verified = sandbox.flow(["verify", "r1", "--evidence", "--json"]).exits(1).json();
     assert_eq!(verified["required"][0]["why"], "006 test ended with exit status 1");
+}
+
+#[test]
+fn a_phase_that_the_run_stands_in_again_is_not_told_as_left() {
+    let phases = PHASES.replace("  - id: report\n", "  - id: report\n    requires: [{exec: lint}]\n");
+    let sandbox = project("w.workflow.yaml", &phases);
+    sandbox.flow(["start", "w", "--id", "r1"]).ok();
+    let note = || {
+        let notes = sandbox.flow(["resume", "r1", "--json"]).ok().json()["notes"].clone();
+        notes.as_array().unwrap().iter().rfind(|note| note.to_string().contains("event ")).unwrap().to_string()
+    };
+    sandbox.record("r1", "build", "build");
+    sandbox.record("r1", "verify", "look");
+    sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
+    sandbox.record("r1", "report", "report");
+    sandbox.flow(["complete", "r1", "--skip-reason", "enough"]).ok();
+    assert!(note().starts_with("\"`report` was left although `lint` was not seen to pass"), "{}", note());
+    sandbox.flow(["reopen", "r1", "--reason", "more"]).ok();
+    assert!(
+        note().starts_with("\"`report` was passed over before, although `lint` was not seen to pass"),
+        "{}",
+        note()
+    );
 }

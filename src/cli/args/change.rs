@@ -101,6 +101,8 @@ fn limit(text: &str) -> Result<(String, Option<u64>), String> {
     if !LIMITS.contains(&name) {
         return Err(format!("{name} is not a limit of a run; the limits are {}", LIMITS.join(" and ")));
     }
-    let value = if value == "none" { None } else { Some(positive(value).map_err(|_| bad())?) };
-    Ok((name.to_owned(), value))
+    if value == "none" {
+        return Ok((name.to_owned(), None));
+    }
+    Ok((name.to_owned(), Some(positive(value).map_err(|why| format!("{value:?} is not a limit: {why}, or none"))?)))
 }

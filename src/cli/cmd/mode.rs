@@ -91,7 +91,7 @@ fn names(modes: &[ModeName]) -> String {
 
 fn list(report: &ModeListReport, all: bool, page: &mut TextPage) {
     if report.modes.is_empty() {
-        page.line("no mode has begun here");
+        page.line("no mode of the policy has begun here");
         return;
     }
     let mut rows = Vec::new();

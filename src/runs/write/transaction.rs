@@ -30,6 +30,7 @@ use crate::runs::open::checkout::{
     committed_beyond, elsewhere, refuse_joined, refuse_log_elsewhere, refuse_what_git_has,
 };
 use crate::runs::open::fault::refusal;
+use crate::runs::open::name::refuse_pruned;
 use crate::runs::open::pinned::catalog_machine;
 use crate::runs::open::proof::Proofs;
 use crate::runs::open::recap::{pinned_by_recap, recap_with, recapped};
@@ -121,7 +122,7 @@ pub(crate) fn transact_as<T>(
                 thread::sleep(Duration::from_millis(1));
                 continue;
             }
-            Err(error) => Err(error),
+            Err(error) => Err(or_pruned(project, run, error)),
         };
         match done {
             Err(Error::Store(StoreError::Conflict { run, .. })) => {
@@ -148,6 +149,16 @@ pub(crate) fn transact_as<T>(
                 return done;
             }
         }
+    }
+}
+
+/// Why the files of a run are not there any longer, if they are not.
+fn or_pruned(project: &OpenedProject, run: &dyn StoredRun, error: Error) -> Error {
+    match &error {
+        Error::Store(gone) if gone.is_not_found() || matches!(gone, StoreError::Replaced { .. }) => {
+            refuse_pruned(project, run.id()).err().unwrap_or(error)
+        }
+        _ => error,
     }
 }
 
@@ -353,6 +364,12 @@ impl<'a> Transaction<'a> {
     /// A refusal as an error. If the refusal depends on the run's workflow and the current definition differs, the
     /// error says so.
     pub(crate) fn refused(&self, refusal: Refusal) -> Error {
+        // The history may be long, and most refusals do not need it.
+        if matches!(refusal, Refusal::InDoubt { .. } | Refusal::NotDone(_))
+            && let Some(waits) = waits_for_command(self.run.id(), &refusal, self.trail().history())
+        {
+            return waits.into();
+        }
         let mut by_older = false;
         if refusal.rests_on_workflow()
             && let Some(pinned) = self.known_machine()
@@ -364,12 +381,6 @@ impl<'a> Transaction<'a> {
     }
 
     /// The `run.yaml` for the state with the appended events.
-        // The history may be long, and most refusals do not need it.
-        if matches!(refusal, Refusal::InDoubt { .. } | Refusal::NotDone(_))
-            && let Some(waits) = waits_for_command(self.run.id(), &refusal, self.trail().history())
-        {
-            return waits.into();
-        }
     pub(crate) fn next_text(&self) -> &RunText {
         self.next_text.as_ref().unwrap_or(&self.text)
     }

@@ -539,3 +539,20 @@ fn no_answer_says_where_the_project_is() {
         }
     }
 }
+
+#[test]
+fn what_a_phase_requires_is_told_without_commands_that_are_not_tools() {
+    let sandbox = begun();
+    let workflow = "apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata: {id: w}\nphases:\n\
+                    - {id: verify, requires: [{exec: test}]}\n- {id: report}\n";
+    std::fs::write(sandbox.path(".flow/workflows/w.workflow.yaml"), workflow).unwrap();
+    std::fs::write(sandbox.path(".flow/config.yaml"), "commands: {test: 'true'}\n").unwrap();
+    sandbox.flow(["start", "w", "--id", "r2"]).ok();
+    sandbox.record("r2", "verify", "look");
+    let client = Client::of(&sandbox);
+    let error = client.answer("flow_record", json!({ "run_id": "r2", "phase": "report", "id": "x" }))["error"].clone();
+    assert_eq!(error["code"], "not_proved", "{error}");
+    let help = error["help"].as_str().unwrap();
+    assert!(help.contains("`skip_reason` TEXT goes on without it"), "{help}");
+    assert!(!help.contains("flow complete") && !help.contains("record-activity"), "{help}");
+}

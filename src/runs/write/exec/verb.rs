@@ -19,6 +19,7 @@ use crate::runs::write::exec::finish::Finished;
 use crate::runs::write::exec::request::{ExecReport, ExecRequest};
 use crate::runs::write::exec::trust::{nothing_to_run, trusted};
 use crate::runs::write::transaction::transact;
+use crate::store::StoreError;
 
 /// How many paths that the command changed are kept.
 const CHANGED: usize = 1000;
@@ -240,6 +241,7 @@ fn lost(id: &ActivityId, code: Option<i32>, error: &Error) -> Error {
             Suggestion::flow("reopen").value(run).example("reason", "why")
                 + " lets the run go on; then record how it ended, or run it once more with --again"
         }
+        Error::Store(StoreError::Pruned { .. }) => problem.help.unwrap_or_default(),
         _ => "its outcome is in doubt until it is recorded, or run once more with --again".into(),
     };
     Problem::new(Kind::Io, "end_not_recorded", message).help(help).because(problem.causes).into()
