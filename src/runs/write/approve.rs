@@ -7,8 +7,8 @@ use crate::codec::digest;
 use crate::disk::USER;
 use crate::engine::{Caller, Command, Decide, Refusal};
 use crate::model::{
-    APPROVAL, ActivityId, ActivityRecorded, Approval, DecidedAt, Event, EventId, EventKind, LastSeen, Number, RunId, Seq,
-    StateName, TextDigest,
+    APPROVAL, ActivityId, ActivityRecorded, Approval, DecidedAt, Event, EventId, EventKind, LastSeen, Number, RunId,
+    Seq, StateName, TextDigest,
 };
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
