@@ -272,13 +272,13 @@ fn find_verdict(history: &History, outlook: &Outlook<'_>, in_doubt: &[InDoubt], 
         return (Verdict::Held, format!("session {session} holds the run"), next(Action::TakeOver));
     }
     // A command that runs after the decision would take it back, so what the gate's phase requires comes before.
-    let waits = match undecided(history, outlook.machine, held) {
-        Some((gate, _)) if unproved_in(history, outlook, &gate).is_some() => Some(gate),
-        Some((gate, reason)) => {
+    let mut required = None;
+    if let Some((gate, reason)) = undecided(history, outlook.machine, held) {
+        required = unproved(history, outlook).into_iter().find(|one| one.phase == gate && !one.is_behind);
+        if required.is_none() {
             return (Verdict::NeedsHuman, reason, Next { action: Action::Decide, phase: Some(gate), choices });
         }
-        None => None,
-    };
+    }
     if let Drift::AtPosition(differences) = &outlook.drift {
         let reason = format!("the workflow changed where the run stands: {}", in_words(differences));
         return (Verdict::Drifted, reason, next(Action::ReviewWorkflow));
@@ -303,16 +303,11 @@ fn find_verdict(history: &History, outlook: &Outlook<'_>, in_doubt: &[InDoubt], 
     if let Some((behind, work)) = history.undone_behind().first() {
         return to_do(history, outlook.machine, behind, work);
     }
-    if let Some(first) = waits.and_then(|gate| unproved_in(history, outlook, &gate)) {
+    if let Some(first) = required {
         return prove(outlook.machine, first);
     }
     let plan = plan_to_go_on(history, outlook.machine, doubtful);
     to_prove(history, outlook, &plan.2).unwrap_or(plan)
-}
-
-/// What `phase` requires first of what is missing.
-fn unproved_in(history: &History, outlook: &Outlook<'_>, phase: &StateName) -> Option<Unproved> {
-    unproved(history, outlook).into_iter().find(|one| one.phase == *phase)
 }
 
 /// The plan to run a command that a phase requires.

@@ -1,7 +1,6 @@
 //! Gates: phases that only a person lets a run leave.
 
 use std::fmt;
-
 use std::str::FromStr;
 
 use schemars::JsonSchema;
@@ -53,12 +52,23 @@ impl GateStatus {
 /// How far a caller has seen a run: its last event, and what was written into its `run.yaml` and has no event yet. Written
 /// as `4`, and with such an edit as `4-` and the beginning of a digest of the edited text.
 #[derive(Debug, Clone, PartialEq, Eq, Default, JsonSchema)]
-#[schemars(with = "Value")]
+#[schemars(with = "Written")]
 pub struct LastSeen {
     /// The last event.
     pub event: Seq,
     /// The digest of the `run.yaml` that has no event.
     edit: Option<String>,
+}
+
+/// How it is written in JSON.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "only its schema is used")]
+enum Written {
+    /// The last event.
+    Event(Seq),
+    /// The last event and the digest of an edit.
+    Edited(String),
 }
 
 impl LastSeen {

@@ -113,7 +113,12 @@ fn the_content_of_an_action_that_does_not_fit_is_told_without_types_of_the_progr
         (CANCEL, "{".to_owned(), "is not valid JSON: EOF while parsing an object at line 1 column 1"),
         (CANCEL, json!({ "id": 3, "seen": 1 }).to_string(), "`id` is a text"),
         (CANCEL, json!({ "id": "k1" }).to_string(), "`seen` is missing"),
-        (CANCEL, json!({ "id": "k1", "seen": "x" }).to_string(), "`seen` is a whole number from 0"),
+        (CANCEL, json!({ "id": "k1", "seen": true }).to_string(), "`seen` is a whole number from 0 or a text"),
+        (
+            CANCEL,
+            json!({ "id": "k1", "seen": "x" }).to_string(),
+            "give the number of an event, or what `flow resume` names there",
+        ),
         (
             CANCEL,
             json!({ "id": "k1", "seen": 1, "by": 1 }).to_string(),
