@@ -199,8 +199,9 @@ impl Env {
     /// # Errors
     /// [`BadSetting`] if it is not a number or is zero.
     pub fn holder(&self) -> Result<Option<u32>, BadSetting> {
-        let pid = |setting: &Setting| setting.number("give the number of a process, from 1 on").map(NonZeroU32::get);
-        self.holder_pid.as_ref().map(pid).transpose()
+        let Some(setting) = &self.holder_pid else { return Ok(None) };
+        let pid: NonZeroU32 = setting.number("give the number of a process, from 1 on")?;
+        Ok(Some(pid.get()))
     }
 
     /// Whether `FLOW_SESSION` names the session, not a variable of the agent.

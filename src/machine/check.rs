@@ -209,7 +209,7 @@ impl<'a> Check<'a> {
     }
 
     fn beginning(&mut self, initial: &[usize]) {
-        // That there is no state, or none of this name, was reported and is enough.
+        // An empty diagram and an unknown name are reported already.
         if initial.is_empty() && self.source.initial.is_empty() && !self.source.states.is_empty() {
             let message = "No initial state defined: a run could not begin";
             let mut problem = Diagnostic::error("no_initial", &self.source.id, message);

@@ -122,8 +122,9 @@ impl FromStr for LastSeen {
             Some((event, edit)) => (event, Some(edit.to_owned())),
             None => (text, None),
         };
-        let is_digest = |edit: &String| edit.len() == Self::DIGITS && edit.bytes().all(|c| c.is_ascii_hexdigit());
-        if edit.as_ref().is_some_and(|edit| !is_digest(edit)) {
+        if let Some(edit) = &edit
+            && (edit.len() != Self::DIGITS || !edit.bytes().all(|c| c.is_ascii_hexdigit()))
+        {
             return Err(WRONG);
         }
         Ok(Self { event: Seq(event.parse().map_err(|_| WRONG)?), edit })

@@ -1,5 +1,5 @@
 //! What flow proposes where a phase requires a command, where work failed or was only planned, and where a person decides:
-//! whoever follows it comes to the end.
+//! following it leads to the end.
 
 use std::fs;
 

@@ -121,9 +121,12 @@ impl Reconciled {
 
     /// What stands in `run.yaml`, if the next writer has to record that before anything else.
     pub(crate) fn unlogged_text(&self) -> Option<String> {
-        let is_unlogged = |repair: &Repair| matches!(repair, Repair::AdoptEdit { .. } | Repair::AdoptRun);
-        let current = self.run.as_ref().filter(|_| self.repairs.iter().any(is_unlogged))?;
-        Some(current.base.text().to_owned())
+        for repair in &self.repairs {
+            if matches!(repair, Repair::AdoptEdit { .. } | Repair::AdoptRun) {
+                return Some(self.run.as_ref()?.base.text().to_owned());
+            }
+        }
+        None
     }
 
     fn rebuild(&mut self, log: &LogScan) -> Option<RunText> {

@@ -307,7 +307,7 @@ fn code_in(body: &[u8]) -> Option<&str> {
     is_code.then_some(code)
 }
 
-/// Why a request was not carried out, by an answer that is no success.
+/// Why a request failed, by the server's answer.
 fn refusal(answer: &HttpAnswer) -> NoAnswer {
     let why = complaint(answer);
     if is_passing(answer.status) { NoAnswer::NotReached(why) } else { NoAnswer::Refused(why) }

@@ -183,8 +183,8 @@ pub(crate) fn has_second_run(project: &OpenedProject, run: &RunDocument) -> bool
     matches!(second_run(project, Some(&run.id), &SameWork::of(run)), Ok(Some(_)))
 }
 
-/// Tells a store that machines share which other open run is about what `run` is no longer about: of two that share it, the store
-/// names one. What cannot be told is found by the doctor.
+/// Passes the marks that `run` has freed in a shared store on to another open run about the same: of two, the store marks one.
+/// A mark that cannot be set now is found by the doctor.
 pub(crate) fn pass_on(project: &OpenedProject, run: &RunId, freed: &[WorkKey]) {
     if freed.is_empty() || project.runs().copies_with(run).is_none() {
         return;

@@ -67,7 +67,7 @@ pub(crate) struct Transaction<'a> {
     workflow: OnceCell<Option<Rc<Machine>>>,
     /// What others are about to publish.
     behind: Option<Behind>,
-    /// What the run is no longer about.
+    /// The issue and the pull request that the run has given up.
     freed: Vec<WorkKey>,
     /// Events that are not committed yet.
     pending: Vec<Event>,
