@@ -173,10 +173,7 @@ impl History {
     /// Why the run left `phase` the last time although `exec` was not seen to pass there.
     #[must_use]
     pub fn reason_to_skip(&self, phase: &StateName, exec: &str) -> Option<&str> {
-        let mut skips = self.phases.skips.iter();
-        let skip = skips.rfind(|skip| skip.phase == *phase && skip.exec.as_deref() == Some(exec))?;
-        let since = self.phases.stays.get(phase).map(|stay| stay.entered);
-        if since.is_some_and(|since| skip.after < since) { None } else { Some(&skip.reason) }
+        Some(&self.phases.standing_skip(phase, Some(exec))?.reason)
     }
 
     /// What the run still has to show, as far as the log shows that it is missing.

@@ -522,11 +522,11 @@ fn notes(history: &History, outlook: &Outlook<'_>) -> Vec<String> {
         notes.push("the session that worked on it ended".to_owned());
     }
     for skip in history.skips() {
-        // The end of a run that was reopened passed over the phase in which that stands.
-        let is_here = state.status == RunStatus::Active && state.is_in(&skip.phase);
         let left = match &skip.exec {
-            Some(exec) if is_here => format!("passed over before, although `{exec}` was not seen to pass"),
-            None if is_here => "passed over before".to_owned(),
+            Some(exec) if skip.is_taken_back() => {
+                format!("passed over when the run was completed, although `{exec}` was not seen to pass")
+            }
+            None if skip.is_taken_back() => "passed over when the run was completed".to_owned(),
             Some(exec) => format!("left although `{exec}` was not seen to pass"),
             None => "left undone".to_owned(),
         };

@@ -781,8 +781,10 @@ fn a_phase_that_the_run_stands_in_again_is_not_told_as_left() {
     assert!(note().starts_with("\"`report` was left although `lint` was not seen to pass"), "{}", note());
     sandbox.flow(["reopen", "r1", "--reason", "more"]).ok();
     assert!(
-        note().starts_with("\"`report` was passed over before, although `lint` was not seen to pass"),
+        note()
+            .starts_with("\"`report` was passed over when the run was completed, although `lint` was not seen to pass"),
         "{}",
         note()
     );
+    assert_eq!(sandbox.flow(["complete", "r1", "--json"]).exits(1).error()["code"], "not_proved");
 }

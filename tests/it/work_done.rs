@@ -1000,3 +1000,32 @@ fn a_record_that_did_not_end_well_in_a_reported_step_is_told_as_it_is_recorded()
         sandbox.flow(left).ok();
     }
 }
+
+#[test]
+fn what_the_end_of_a_run_passed_over_is_to_be_done_when_the_run_goes_on() {
+    for how in ["reopen", "edit", "fork"] {
+        let sandbox = Sandbox::new();
+        let mut id = sandbox.start("start-issue");
+        sandbox.record(&id, "preflight", "look");
+        let failed = ["record-activity", "--run-id", &id, "--phase", "explore", "--id", "t", "--status", "failed"];
+        sandbox.flow(failed).ok();
+        sandbox.flow(["complete", &id, "--skip-reason", "enough"]).ok();
+        match how {
+            "reopen" => drop(sandbox.flow(["reopen", &id, "--reason", "more"]).ok()),
+            "edit" => sandbox.edit(&id, "status: completed", "status: active"),
+            _ => {
+                sandbox.flow(["fork", &id, "--id", "again"]).ok();
+                id = "again".to_owned();
+            }
+        }
+        let record = |more: &[&str]| sandbox.flow(["record-activity", "--run-id", &id, "--json"].iter().chain(more));
+        assert_eq!(resume(&sandbox, &id)["next"]["action"], "retry_phase", "{how}");
+        // Neither the phase in which the run stood nor one that lay ahead may be left for what was said at the end.
+        let refused = record(&["--phase", "plan", "--id", "p"]).exits(1).error();
+        assert_eq!(refused["code"], "phase_not_done", "{how}");
+        record(&["--phase", "explore", "--id", "t", "--advance"]).ok();
+        assert_eq!(resume(&sandbox, &id)["next"]["phase"], "plan", "{how}");
+        let refused = record(&["--phase", "code", "--id", "c"]).exits(1).error();
+        assert!(refused["message"].as_str().unwrap().contains("`plan` is not done"), "{how}: {refused}");
+    }
+}

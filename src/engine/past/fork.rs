@@ -32,6 +32,7 @@ impl History {
     pub fn inheritance(mut self, parent: &RunId) -> Value {
         let (counted, recent) = (self.counted(), self.recent());
         self.condense_work(&counted, &recent);
+        self.phases.take_back_end();
         // In the fork's log all of this is in the first event.
         for attempt in &mut self.attempts {
             attempt.seq = Some(Seq(1));

@@ -19,8 +19,38 @@ pub struct SkippedPhase {
     /// The command that the phase requires and that was not seen to pass, if the reason is only about that.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub exec: Option<String>,
+    /// What passed over it.
+    #[serde(skip_serializing_if = "SkippedBy::is_leaving", default)]
+    pub(in crate::engine) by: SkippedBy,
     /// The number of the latest record at that time.
     pub(in crate::engine) after: Number,
+}
+
+impl SkippedPhase {
+    /// Whether the run was completed without it and has gone on since, so that it is to be done after all.
+    #[must_use]
+    pub fn is_taken_back(&self) -> bool {
+        self.by == SkippedBy::EndTakenBack
+    }
+}
+
+/// What passed over a phase.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::engine) enum SkippedBy {
+    /// The run left it.
+    #[default]
+    Leaving,
+    /// The run was completed.
+    End,
+    /// The run was completed and has gone on since, so that the work is to be done after all.
+    EndTakenBack,
+}
+
+impl SkippedBy {
+    fn is_leaving(&self) -> bool {
+        *self == Self::Leaving
+    }
 }
 
 /// The run's latest stay in a phase. Its records are identified by their numbers, which only rise.
@@ -109,12 +139,15 @@ impl Phases {
         };
         let left = Departure { latest: after, unasked: is_unasked(&event.kind) };
         self.arrive(state, again.as_ref(), left, Stay { older, ..Stay::after(entered) });
-        if let Some(Skip { phases, reason, unproved }) = skip_of(&event.kind) {
+        if !state.status.is_terminal() {
+            self.take_back_end();
+        }
+        if let Some((by, Skip { phases, reason, unproved })) = skip_of(&event.kind) {
             let left = phases.iter().map(|phase| (phase, None));
             let unproved = unproved.iter().map(|one| (&one.phase, Some(one.exec.clone())));
             for (phase, exec) in left.chain(unproved) {
                 let (phase, reason) = (phase.clone(), reason.clone());
-                self.skips.push(SkippedPhase { phase, reason, seq: event.seq, exec, after });
+                self.skips.push(SkippedPhase { phase, reason, seq: event.seq, exec, by, after });
             }
         }
     }
@@ -201,6 +234,23 @@ impl Phases {
         self.stays.insert(phase.clone(), stay);
     }
 
+    /// Notes that the run goes on although it was completed: what its end passed over is to be done.
+    pub(in crate::engine) fn take_back_end(&mut self) {
+        for skip in &mut self.skips {
+            if skip.by == SkippedBy::End {
+                skip.by = SkippedBy::EndTakenBack;
+            }
+        }
+    }
+
+    /// The latest reason for which `phase` was passed over, or `exec` of it, unless the run came back since.
+    pub(in crate::engine) fn standing_skip(&self, phase: &StateName, exec: Option<&str>) -> Option<&SkippedPhase> {
+        let skip = self.skips.iter().rfind(|skip| skip.phase == *phase && skip.exec.as_deref() == exec)?;
+        let since = self.stays.get(phase).map_or(Number(0), |stay| stay.entered);
+        let counts = skip.after >= since && !skip.is_taken_back();
+        counts.then_some(skip)
+    }
+
     /// Follows a person's edit of the state: removed entries of `completed_activities` no longer count.
     pub(in crate::engine) fn edit(&mut self, state: &Owned, attempts: &[Attempt]) {
         let same = self.completed.iter().map(|(id, _)| id.as_str()).eq(state.completed_activities.iter());
@@ -212,6 +262,9 @@ impl Phases {
     /// As [`Self::edit`], for a document that is not in the log yet.
     pub(in crate::engine) fn show(&mut self, state: &Owned, latest: Number, attempts: &[Attempt]) {
         self.edit(state, attempts);
+        if !state.status.is_terminal() {
+            self.take_back_end();
+        }
         // A phase that a person set begins another stay, even if the run was there in a parallel branch.
         let moved = self.here.first() != state.current_phase.as_ref();
         let again = if moved { state.current_phase.as_ref() } else { None };
@@ -229,13 +282,13 @@ impl Phases {
     }
 }
 
-/// Whether an event moves the run without asking whether it may leave where it is.
 /// The number of the last record in another phase than that of the run.
 fn last_elsewhere(state: &Owned, attempts: &[Attempt]) -> Number {
     let elsewhere = attempts.iter().rfind(|attempt| attempt.phase.as_ref().is_none_or(|phase| !state.is_in(phase)));
     elsewhere.map_or(Number(0), |attempt| attempt.number)
 }
 
+/// Whether an event moves the run without asking whether it may leave where it is.
 fn is_unasked(kind: &EventKind) -> bool {
     match kind {
         EventKind::RunEdited(_) => true,
@@ -244,12 +297,13 @@ fn is_unasked(kind: &EventKind) -> bool {
     }
 }
 
-fn skip_of(kind: &EventKind) -> Option<&Skip> {
-    match kind {
-        EventKind::ActivityRecorded(record) => record.skipped.as_ref(),
-        EventKind::RunCompleted(change) => change.skipped.as_ref(),
-        _ => None,
-    }
+fn skip_of(kind: &EventKind) -> Option<(SkippedBy, &Skip)> {
+    let (by, skip) = match kind {
+        EventKind::ActivityRecorded(record) => (SkippedBy::Leaving, &record.skipped),
+        EventKind::RunCompleted(change) => (SkippedBy::End, &change.skipped),
+        _ => return None,
+    };
+    Some((by, skip.as_ref()?))
 }
 
 /// The record for each entry of `ids`. An entry that was in `before` keeps its record; a new one gets the first

@@ -126,7 +126,9 @@ impl History {
         let (open, withdrawn) = self.open_attempts(phase, since, reported.is_some());
         let newest = self.attempts().iter().rfind(|attempt| attempt.is_in(phase, since));
         let latest = open.last().copied().or(newest);
-        let skipped = self.skipped(phase, since, latest);
+        let skip = self.phases.standing_skip(phase, None);
+        let skip = skip.filter(|skip| latest.is_none_or(|latest| latest.number <= skip.after));
+        let skipped = skip.map(|skip| skip.reason.as_str());
         // A report that the step is done does not settle what failed in it beside the reports.
         let reported =
             reported.filter(|status| open.is_empty() || !status.is_done() && *status != StepStatus::NotStarted);
@@ -151,13 +153,6 @@ impl History {
             again,
             older: stay.is_some_and(|stay| stay.older),
         }
-    }
-
-    /// Why `phase` was left although its work was not done, unless the run came back or something was recorded since.
-    fn skipped(&self, phase: &StateName, since: Number, latest: Option<&Attempt>) -> Option<&str> {
-        let skip = self.phases.skips.iter().rfind(|skip| skip.phase == *phase && skip.exec.is_none())?;
-        let is_newer = latest.is_some_and(|latest| latest.number > skip.after);
-        if skip.after < since || is_newer { None } else { Some(&skip.reason) }
     }
 
     /// The numbers of the records to which entries of `completed_activities` belong.
@@ -287,6 +282,9 @@ impl History {
                     let (phase, id) = (skip.phase.clone(), Some(exec.clone()));
                     found.push(LeftUndone { phase, number: None, id, status: StepStatus::Skipped });
                 }
+                continue;
+            }
+            if skip.is_taken_back() {
                 continue;
             }
             // A phase that the run did not come to in this round was skipped when it was completed.
