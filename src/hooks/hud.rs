@@ -9,7 +9,7 @@ use crate::hooks::hook::{READING, logged};
 use crate::hooks::payload::{HostInput, Payload};
 use crate::model::{ModeName, SessionId};
 use crate::modes::{self, ModeListRequest, ModeScope};
-use crate::runs::{self, BriefRequest, Context, OtherWorktree, RunPosition};
+use crate::runs::{self, BriefRequest, Context, OtherWorktree, RunPosition, UnseenStore};
 
 /// Whose run to show.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -46,8 +46,8 @@ pub struct HudReport {
     pub others: usize,
     /// Other worktrees of the repository in which runs are open.
     pub worktrees: Vec<OtherWorktree>,
-    /// The store that the project names and the user has not accepted, so that its runs are not seen.
-    pub unaccepted_store: Option<String>,
+    /// The store that the project names and whose runs are not seen.
+    pub unseen_store: Option<UnseenStore>,
 }
 
 /// Looks up what a status line shows; nothing at all without a project. Takes a few milliseconds.
@@ -64,7 +64,7 @@ pub fn hud(cx: &Context, request: &HudRequest) -> runs::Result<HudReport> {
     let brief = runs::brief(cx, &BriefRequest { session: session.clone() })?;
     let mut report = HudReport { worktrees: runs::other_worktrees(cx, runs::RUNS_NAMED), ..HudReport::default() };
     let Ok(project) = cx.project() else { return Ok(report) };
-    report.unaccepted_store = project.runs().not_accepted().map(|store| store.at.to_string());
+    report.unseen_store = UnseenStore::of(&project);
     let scope = ModeScope { session, ..ModeScope::default() };
     if let Some(modes) = logged(cx, modes::list(cx, &ModeListRequest { scope, all: false })) {
         report.modes = modes.active;

@@ -29,3 +29,11 @@ pub(crate) fn is_beginning(shown: &str, whole: &str) -> bool {
 pub(crate) fn counted(n: usize, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
+
+/// The first few of several things, and the number of the others.
+pub(crate) fn first_few(all: &[impl ToString], few: usize) -> String {
+    let more = all.len().saturating_sub(few);
+    let shown: Vec<_> = all.iter().take(few).map(ToString::to_string).collect();
+    let shown = shown.join(", ");
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
+}

@@ -13,7 +13,7 @@ use crate::codec::violations::suffix;
 use crate::disk::DocumentFault;
 use crate::engine::Refusal;
 use crate::host::{BadSetting, GitRef};
-use crate::model::{BadName, Explain, Help, Kind, Problem, RunId, Seq, Suggestion, counted, quoted};
+use crate::model::{BadName, Explain, Help, Kind, Problem, RunId, Seq, Suggestion, counted, first_few, quoted};
 use crate::runs::path::quoted_path;
 use crate::runs::refused;
 use crate::store::{Address, StoreError};
@@ -279,14 +279,6 @@ impl Error {
             .help(Suggestion::flow("log").value(run) + " shows all events")
             .into()
     }
-}
-
-/// The first few of several things, and the number of the others.
-pub(crate) fn first_few(all: &[impl ToString], few: usize) -> String {
-    let more = all.len().saturating_sub(few);
-    let shown: Vec<_> = all.iter().take(few).map(ToString::to_string).collect();
-    let shown = shown.join(", ");
-    if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
 
 /// Where a log ends, as the end of a sentence.

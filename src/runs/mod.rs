@@ -43,7 +43,6 @@ pub use advice::{Alternative, Who};
 pub use budget::Budget;
 pub use context::{ChoosesStore, Context, Observer, OpenedProject, Options};
 pub use driver::CommandSource;
-pub(crate) use error::first_few;
 pub use error::{Error, Result};
 #[cfg(feature = "mcp")]
 pub(crate) use here::places_to_look;
@@ -101,7 +100,7 @@ pub(crate) use open::select::heeding_own_run_only;
 #[doc(hidden)]
 pub use open::select::meant_run;
 pub(crate) use open::select::run_in_environment;
-pub use open::shared::{SharedAsOf, Sharing};
+pub use open::shared::{SharedAsOf, Sharing, UnseenStore};
 pub(crate) use open::work::OpenWork;
 pub use open::worktrees::OtherWorktree;
 pub(crate) use open::worktrees::{RUNS_NAMED, in_other_worktrees, other_worktrees};

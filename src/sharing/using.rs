@@ -5,15 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Kind, Problem};
 use crate::runs::open::shared::request_to_read;
-use crate::runs::{Context, OpenedProject, Result, first_few};
+use crate::runs::{Context, OpenedProject, Result};
 use crate::sharing::chosen::NamedStore;
 use crate::sharing::config::name_store;
 use crate::sharing::name::StoreName;
 use crate::sharing::probing::{probe, reach};
 use crate::store::{RefreshScope, RunStore as _, StoreError, StoreFlaw};
-
-/// How many runs are named whose copies were put aside.
-const NAMED: usize = 10;
 
 /// The store to use.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -68,16 +65,7 @@ pub fn use_store(cx: &Context, request: &UseRequest) -> Result<UseReport> {
     }
     let changed_configuration = name_store(&project, &store.name)?;
     let shared = store.open(&project)?;
-    let mut warnings = shared.refresh(RefreshScope::All, &cx.write_request(cx.now(), shared.patience()))?;
-    if let Some((place, runs)) = &shared.put_aside
-        && !runs.is_empty()
-    {
-        let (place, runs) = (place.display(), first_few(runs, NAMED));
-        warnings.push(format!(
-            "the copies of another store are in {place} now ({runs}); where one is the only copy of its run, move it from runs/RUN \
-             there to .flow/runs/RUN, and `flow remote push RUN` shares it"
-        ));
-    }
+    let warnings = shared.refresh(RefreshScope::All, &cx.write_request(cx.now(), shared.patience()))?;
     Ok(UseReport {
         store: store.name.to_string(),
         readers: store.readers(),

@@ -211,7 +211,7 @@ fn every_face_says_that_a_store_was_not_accepted() {
     assert_eq!(found(server), [json!(["store_not_accepted", finding])]);
     assert_eq!(server.flow(["hud"]).ok().stdout, "git:origin not accepted\n");
     let page = Server::of(server).get("/").body;
-    let unseen = "The shared runs in git:origin are not seen here. <code>flow remote use git:origin</code> accepts it.";
+    let unseen = "The shared runs in git:origin are not seen here: <code>flow remote use git:origin</code> accepts it.";
     assert!(page.contains(unseen), "{page}");
     for args in [["list"], ["attention"], ["resume"]] {
         let answer = server.flow(args);

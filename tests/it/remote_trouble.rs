@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::remote::{Team, accept, found, ids, log, name_store, record};
+use crate::support::server::Server;
 use crate::support::{Sandbox, answered, run, spawned};
 
 /// The command with a git for it that runs these lines of shell first, with the arguments of git as `$*`.
@@ -436,6 +437,11 @@ fn a_remote_that_was_renamed_is_named_and_not_offered_to_be_accepted() {
     for told in [listed, checked] {
         assert!(told.contains("git has no remote origin") && !told.contains("accepts it"), "{told}");
     }
+    assert_eq!(laptop.flow(["hud"]).ok().stdout, "git:origin cannot be used\n");
+    let page = Server::of(laptop).get("/").body;
+    let unseen = "The shared runs in git:origin are not seen here: git:origin cannot be used: git has no remote origin; \
+                  <code>git remote -v</code> lists";
+    assert!(page.contains(unseen) && !page.contains("remote use"), "{page}");
     laptop.git(&["remote", "rename", "hub", "origin"]);
     record(laptop, "r1", "one").ok();
 }
@@ -480,6 +486,21 @@ fn the_only_copy_of_a_run_is_not_put_aside_for_another_store_without_a_word() {
     fs::rename(aside.join("runs/r1"), laptop.run_dir("r1")).unwrap();
     laptop.flow(["remote", "push", "r1"]).ok();
     record(laptop, "r1", "one").ok();
+}
+
+#[test]
+fn a_pulled_configuration_that_names_another_store_does_not_move_copies_without_a_word() {
+    let Team { laptop, hub, .. } = &Team::sharing();
+    let other = hub.path().join("other.git");
+    laptop.git(&["init", "-q", "--bare", other.to_str().unwrap()]);
+    laptop.git(&["remote", "add", "other", other.to_str().unwrap()]);
+    laptop.flow(["remote", "use", "git:other"]).ok();
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    let config = fs::read_to_string(laptop.path(".flow/config.yaml")).unwrap();
+    fs::write(laptop.path(".flow/config.yaml"), config.replace("git:other", "git:origin")).unwrap();
+    let told = laptop.flow(["list"]).ok().stderr;
+    assert!(told.contains("the copies of another store are in ") && told.contains("(r1)"), "{told}");
+    assert_eq!(laptop.flow(["list"]).ok().stderr, "no runs here\n");
 }
 
 #[test]

@@ -74,6 +74,15 @@ pub(super) fn command(text: &str, place: Place) -> Markup {
     }
 }
 
+/// A sentence in which commands stand between backticks.
+pub(super) fn with_commands(text: &str) -> Markup {
+    html! {
+        @for (at, part) in text.split('`').enumerate() {
+            @if at % 2 == 1 { code { (part) } } @else { (part) }
+        }
+    }
+}
+
 /// A cell of a table whose rows become cards on a small screen.
 pub(super) fn cell(name: &str, content: Markup) -> Markup {
     html! { td data-name=(name) { div { (content) } } }

@@ -5,12 +5,12 @@ use std::cmp::Reverse;
 use maud::{Markup, html};
 use serde::Serialize;
 
-use crate::model::{RunStatus, SessionId, StateName, Suggestion, Timestamp};
+use crate::model::{RunStatus, SessionId, StateName, Timestamp};
 use crate::picture::page::document::{Page, Part};
-use crate::picture::page::pieces::encoded;
+use crate::picture::page::pieces::{encoded, with_commands};
 use crate::picture::tone::Tone;
 use crate::picture::words::{age, clean, count, duration, shortened, waits_for, why_no_command};
-use crate::runs::{Card, CardFilter, CardGroup, CardSort, CardsReport, Need, PhasePlace};
+use crate::runs::{Card, CardFilter, CardGroup, CardSort, CardsReport, Need, PhasePlace, UnseenStore};
 
 /// The cards of a project, and how its pages are addressed.
 #[derive(Debug, Clone, Serialize)]
@@ -62,10 +62,9 @@ pub fn runs_page(projects: &[ProjectCards], filter: &CardFilter, now: Timestamp)
         }
         (unreadable(projects))
         @for project in projects {
-            @if let Some(store) = &project.cards.unaccepted_store {
-                p data-key={ (project.project) "/unaccepted" } {
-                    "The shared runs in " (store) " are not seen here. "
-                    code { (Suggestion::flow("remote use").value(store)) } " accepts it."
+            @if let Some(UnseenStore { store, told, .. }) = &project.cards.unseen_store {
+                p data-key={ (project.project) "/unseen" } {
+                    "The shared runs in " (store) " are not seen here: " (with_commands(told)) "."
                 }
             }
         }

@@ -10,6 +10,7 @@ use crate::model::{RunStatus, named};
 use crate::runs::look::card::{Card, CardGroup};
 use crate::runs::open::listed::{ListedRun, mentions};
 use crate::runs::open::reading::Unreadable;
+use crate::runs::open::shared::UnseenStore;
 
 /// Which cards to show.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -82,8 +83,8 @@ pub struct CardsReport {
     pub unreadable: Vec<Unreadable>,
     /// The workflows of all runs.
     pub workflows: BTreeSet<String>,
-    /// The store that the project names and the user has not accepted, so that its runs are not seen.
-    pub unaccepted_store: Option<String>,
+    /// The store that the project names and whose runs are not seen.
+    pub unseen_store: Option<UnseenStore>,
 }
 
 /// The cards of one group, the one that changed last first.

@@ -24,6 +24,7 @@ use crate::runs::look::card::{Card, CardGroup, assess, holder_life, read_card, r
 use crate::runs::look::outlook::{Definitions, OpenedRun};
 use crate::runs::open::listed::ListedRun;
 use crate::runs::open::reading::{Unreadable, read_all_with};
+use crate::runs::open::shared::UnseenStore;
 use crate::store::{RunStamp, StoredRun};
 
 /// The most events that observed runs keep in memory together, so that a watcher of many long runs stays small. The run
@@ -419,8 +420,8 @@ impl Feed {
             groups.push(CardsOfGroup { group, total: rows.len(), cards: shown });
         }
         let workflows = workflows.into_iter().map(WorkflowId::to_string).collect();
-        let unaccepted_store = self.project.runs().not_accepted().map(|store| store.at.to_string());
-        CardsReport { groups, unreadable: self.unreadable.values().cloned().collect(), workflows, unaccepted_store }
+        let unseen_store = UnseenStore::of(&self.project);
+        CardsReport { groups, unreadable: self.unreadable.values().cloned().collect(), workflows, unseen_store }
     }
 
     /// All open runs.

@@ -3,10 +3,10 @@
 use crate::codec::{LINE_START, RunText};
 use crate::engine::{Fault, Reconciled, joined};
 use crate::host::GitRef;
-use crate::model::{Help, Kind, Problem, RunId, Seq, Suggestion, quoted};
+use crate::model::{Help, Kind, Problem, RunId, Seq, Suggestion, first_few, quoted};
 use crate::runs::advice::Alternative;
 use crate::runs::context::OpenedProject;
-use crate::runs::error::{Error, Result, ends_at, first_few};
+use crate::runs::error::{Error, Result, ends_at};
 use crate::store::{Document, LogScan, StoredRun};
 
 /// Refuses a log with two joined histories: a record on top of one of them would hide the other.

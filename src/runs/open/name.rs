@@ -3,9 +3,9 @@
 use std::cell::OnceCell;
 use std::path::PathBuf;
 
-use crate::model::{Issue, Kind, Problem, Remote, RunId, RunSummary, quoted};
+use crate::model::{Issue, Kind, Problem, Remote, RunId, RunSummary, first_few, quoted};
 use crate::runs::context::{Context, OpenedProject};
-use crate::runs::error::{Error, Result, first_few};
+use crate::runs::error::{Error, Result};
 use crate::runs::open::reading::{Runs, read_all, reasons};
 use crate::runs::open::shared::brings_news;
 use crate::runs::open::sparse::{refuse_left_out_name, refuse_left_out_run};

@@ -33,6 +33,30 @@ pub struct SharedAsOf {
     pub reached: bool,
 }
 
+/// The store that a project names and whose runs are not seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct UnseenStore {
+    /// What the project calls it: `git:origin`.
+    pub store: String,
+    /// Whether its runs are seen once the user accepts it; otherwise it cannot be used.
+    pub acceptable: bool,
+    /// Why not, if it cannot be used, and what makes its runs seen.
+    pub told: String,
+}
+
+impl UnseenStore {
+    /// That of a project; `None` if there is nothing to be accepted.
+    #[must_use]
+    pub fn of(project: &OpenedProject) -> Option<Self> {
+        let store = project.runs().not_accepted()?;
+        let (acceptable, told) = match &store.place {
+            Ok(_) => (true, store.help().to_string()),
+            Err(problem) => (false, format!("{problem}; {}", store.help())),
+        };
+        Some(Self { store: store.at.to_string(), acceptable, told })
+    }
+}
+
 impl Sharing {
     /// That of a run; `None` if it is of this checkout alone.
     pub(in crate::runs) fn of(store: &dyn RunStore, run: &dyn StoredRun) -> Option<Self> {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::codec::seal;
-use crate::model::{RunId, RunSummary, Seq, Timestamp};
+use crate::model::{RunId, RunSummary, Seq, Timestamp, first_few};
 use crate::store::address::Address;
 use crate::store::batch::NewRun;
 use crate::store::error::{HiddenRun, StoreError};
@@ -27,6 +27,8 @@ use crate::store::work::{WorkChange, WorkKey};
 
 /// How many ids are tried before creation fails with [`StoreError::Taken`].
 const ID_TRIES: usize = 1000;
+/// How many runs are named whose copies were put aside.
+const NAMED: usize = 10;
 
 /// The runs of a project, of which a carrier keeps some for several machines.
 #[derive(Debug)]
@@ -35,7 +37,7 @@ pub struct Shared {
     /// What was seen at the carrier last.
     seen: Mutex<Seen>,
     /// The copies of another store that were here, and the quarantine that they are in now.
-    pub put_aside: Option<(PathBuf, Vec<RunId>)>,
+    put_aside: Mutex<Option<(PathBuf, Vec<RunId>)>>,
 }
 
 /// What was seen at the carrier last. Other processes may have seen more, so that some runs are only asked for again.
@@ -79,7 +81,8 @@ impl Shared {
             project.keep_store_of_copies(of)?;
         }
         let seen = project.seen_at_carrier().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
-        Ok(Self { copies: Arc::new(Copies { here, carrier, project, show }), seen: Mutex::new(seen), put_aside })
+        let copies = Arc::new(Copies { here, carrier, project, show });
+        Ok(Self { copies, seen: Mutex::new(seen), put_aside: Mutex::new(put_aside) })
     }
 
     /// The ids of the shared runs of which copies are here.
@@ -106,6 +109,19 @@ impl Shared {
             let _ = self.copies.project.keep_seen_at_carrier(&text);
         }
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = seen;
+    }
+
+    /// That copies of another store were moved; `None` if there were none, or if that was told.
+    fn put_aside_in_words(&self) -> Option<String> {
+        let (place, runs) = self.put_aside.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        if runs.is_empty() {
+            return None;
+        }
+        let (place, runs) = (place.display(), first_few(&runs, NAMED));
+        Some(format!(
+            "the copies of another store are in {place} now ({runs}); where one is the only copy of its run, move it from \
+             runs/RUN there to .flow/runs/RUN, and `flow remote push RUN` shares it"
+        ))
     }
 
     /// How far the copies are known to be current.
@@ -334,7 +350,11 @@ impl RunStore for Shared {
     fn refresh(&self, scope: RefreshScope, request: &WriteRequest) -> Result<Vec<String>, StoreError> {
         let deadline = Instant::now() + request.wait;
         match self.copies.tips(scope, left_until(deadline)) {
-            Ok(tips) => self.catch_up_changed(scope, tips, request),
+            Ok(tips) => {
+                let mut told = self.catch_up_changed(scope, tips, request)?;
+                told.extend(self.put_aside_in_words());
+                Ok(told)
+            }
             Err(error) => {
                 self.remember_seen(Seen { reached: false, ..self.seen() });
                 Err(error)

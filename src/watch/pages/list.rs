@@ -1,8 +1,8 @@
 //! The runs, grouped by what a person has to do.
 
-use crate::model::{Suggestion, Timestamp};
+use crate::model::Timestamp;
 use crate::picture::{age, columns, count, hint, look_of, look_of_group, title, waits_for};
-use crate::runs::{Card, CardFilter, CardGroup, CardsOfGroup, CardsReport, ShortNames};
+use crate::runs::{Card, CardFilter, CardGroup, CardsOfGroup, CardsReport, ShortNames, UnseenStore};
 use crate::watch::line::{Look, PageLine, cell};
 
 /// The columns before each run, for the mark of the chosen one.
@@ -55,11 +55,9 @@ pub(in crate::watch) fn list(cards: &CardsReport, filter: &CardFilter, now: Time
             lines.push(line.plain(&run.run_id).plain("  ").dim(&run.reason));
         }
     }
-    if let Some(store) = &cards.unaccepted_store {
+    if let Some(UnseenStore { store, told, .. }) = &cards.unseen_store {
         lines.push(PageLine::new());
-        let accepts = Suggestion::flow("remote use").value(store);
-        let unseen = format!("{BEFORE}The shared runs in {store} are not seen here. `{accepts}` accepts it.");
-        lines.push(PageLine::new().plain(unseen));
+        lines.push(PageLine::new().plain(format!("{BEFORE}The shared runs in {store} are not seen here: {told}.")));
     }
     if cards.groups.iter().all(|group| group.total == 0) && cards.unreadable.is_empty() {
         let is_narrowed = filter.search.is_some() || filter.workflow.is_some();
@@ -269,9 +267,10 @@ pub(in crate::watch) mod tests {
     #[test]
     fn a_store_that_was_not_accepted_is_told() {
         let (mut cards, _) = cards(&CardFilter::default());
-        cards.unaccepted_store = Some("git:origin".to_owned());
+        let told = "`flow remote use git:origin` accepts it".to_owned();
+        cards.unseen_store = Some(UnseenStore { store: "git:origin".to_owned(), acceptable: true, told });
         let lines = list(&cards, &CardFilter::default(), now(), 100);
-        let told = "  The shared runs in git:origin are not seen here. `flow remote use git:origin` accepts it.";
+        let told = "  The shared runs in git:origin are not seen here: `flow remote use git:origin` accepts it.";
         assert_eq!(lines.last().unwrap().text().trim_end(), told);
     }
 }

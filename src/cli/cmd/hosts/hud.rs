@@ -10,7 +10,7 @@ use crate::cli::page::{brief, clean, or_empty};
 use crate::hooks::{HudReport, HudRequest, hud};
 use crate::model::Timestamp;
 use crate::picture::{age, cut};
-use crate::runs::{Context, Error, RunPosition, reader_left};
+use crate::runs::{Context, Error, RunPosition, UnseenStore, reader_left};
 
 /// How often `--watch` looks.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -65,9 +65,13 @@ const FIELDS: [(&str, Field); 15] = [
     ("age", |report, now| of_run(report, |run| or_empty(run.updated_at.map(|at| age_in_minutes(at, now))))),
     ("modes", |report, _| report.modes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")),
     ("elsewhere", |report, _| elsewhere(report)),
-    ("store", |report, _| or_empty(report.unaccepted_store.as_ref().map(|store| format!("{store} not accepted")))),
+    ("store", |report, _| or_empty(report.unseen_store.as_ref().map(unseen))),
     ("others", |report, _| if report.others > 0 { report.others.to_string() } else { String::new() }),
 ];
+
+fn unseen(UnseenStore { store, acceptable, .. }: &UnseenStore) -> String {
+    format!("{store} {}", if *acceptable { "not accepted" } else { "cannot be used" })
+}
 
 fn of_run(report: &HudReport, field: impl Fn(&RunPosition) -> String) -> String {
     or_empty(report.run.as_ref().map(field))
