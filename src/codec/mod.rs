@@ -41,5 +41,5 @@ pub use schema::{DocumentKind, Violation, schema_text, validate};
 pub(crate) use schema::{is_typing_error, mistyped_keys, similar};
 pub use seal::{LINE_START, LineFault, SEAL_BYTES, digest, seal, unseal};
 pub(crate) use toml::TomlText;
-pub(crate) use yaml::parse_with_repeats;
 pub use yaml::{Node, Tree, YamlError, YamlFault, emit, parse, parse_value};
+pub(crate) use yaml::{line_at, line_with, parse_with_repeats};

@@ -318,7 +318,9 @@ const IN_TEXT: [bool; 128] = {
 /// Whether some YAML version reads this word as something other than text.
 pub(super) fn is_special(word: &str) -> bool {
     let words = ["null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf", "infinity", "e"];
-    word.len() <= "infinity".len() && words.iter().any(|special| special.eq_ignore_ascii_case(word))
+    // Most words are none of them, and a long list has ten thousand.
+    let may_be = matches!(word.as_bytes().first(), Some(first) if b"ntfyoieNTFYOIE".contains(first));
+    may_be && words.iter().any(|special| special.eq_ignore_ascii_case(word))
 }
 
 #[cfg(test)]

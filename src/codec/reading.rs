@@ -264,10 +264,11 @@ impl PlainLines {
         let prefix = &text[start..start + indent + 2];
         // One allocation, instead of copying a growing text again and again.
         lines.ids.reserve(text.len() - start);
-        while text[lines.end..].starts_with(prefix) {
+        let bytes = text.as_bytes();
+        while bytes[lines.end..].starts_with(prefix.as_bytes()) {
             let id = lines.end + prefix.len();
-            let Some(len) = text.as_bytes()[id..].iter().position(|byte| !is_id_byte(*byte)) else { break };
-            if text.as_bytes()[id + len] == b'\n' && is_plain_word(&text[id..id + len]) {
+            let Some(len) = bytes[id..].iter().position(|byte| !is_id_byte(*byte)) else { break };
+            if bytes[id + len] == b'\n' && is_plain_word(&text[id..id + len]) {
                 lines.ids.push_str(&text[id..=id + len]);
                 lines.end_at(id + len + 1);
                 continue;

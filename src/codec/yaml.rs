@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use memchr::memmem;
 use serde::de::{DeserializeOwned, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
@@ -125,12 +126,18 @@ const MESSAGE: usize = 300;
 
 /// The place of a `<<<<<<< ` line, which is legal YAML in unlucky spots and a cryptic error elsewhere.
 fn conflict_marker(text: &str) -> Option<Place> {
-    for at in memchr::memmem::find_iter(text.as_bytes(), b"<<<<<<< ") {
-        if at == 0 || text.as_bytes()[at - 1] == b'\n' {
-            return Some(Place { line: text[..at].matches('\n').count() + 1, column: 1 });
-        }
-    }
-    None
+    let at = line_with(text, "<<<<<<< ")?;
+    Some(Place { line: line_at(text, at), column: 1 })
+}
+
+/// Where the first line that begins with `beginning` is in a text, which may be long: it is searched for and not split.
+pub(crate) fn line_with(text: &str, beginning: &str) -> Option<usize> {
+    memmem::find_iter(text.as_bytes(), beginning).find(|&at| at == 0 || text.as_bytes()[at - 1] == b'\n')
+}
+
+/// The number of the line that begins at an offset.
+pub(crate) fn line_at(text: &str, offset: usize) -> usize {
+    text[..offset].matches('\n').count() + 1
 }
 
 fn options(duplicate_keys: serde_yaml::DuplicateKeyPolicy) -> serde_yaml::Options {

@@ -75,7 +75,7 @@ pub use report::{Emit, Report, Supply};
 pub use resume::{Completed, Damage, Drift};
 pub use resume::{Limit, Next, Outlook, Plan, Presence, resume};
 #[doc(hidden)]
-pub use retry::{Retry, retry};
+pub use retry::{Retry, is_retry_of, retry};
 pub use state::RunState;
 pub use timeline::{Fold, Lane, OpenWork, SessionSpan, Span, SpanState, Stay, Timekeeper, Timeline, Wait, WaitState};
 pub use verdict::{Action, Verdict};

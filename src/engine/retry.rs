@@ -12,6 +12,12 @@ pub enum Retry {
     Another,
 }
 
+/// Whether `record` is the same request as `earlier`.
+#[must_use]
+pub fn is_retry_of(earlier: &ActivityRecorded, record: &Record) -> bool {
+    earlier.request.is_some() && earlier.request == record.request
+}
+
 /// Compares a request with the earlier records of the same operation id, latest first. A request that equals any of them is
 /// a retry of it. After a failed or blocked outcome, other content is a new attempt; begun work gets its outcome. `counts`
 /// is whether the id is in `completed_activities`: an entry that a person took off is to be done again.
@@ -26,7 +32,7 @@ pub fn retry<'a>(
 ) -> Result<Retry, Refusal> {
     let mut latest = None;
     for (at, earlier) in before.into_iter().enumerate() {
-        if earlier.request.is_some() && earlier.request == record.request {
+        if is_retry_of(earlier, record) {
             return Ok(Retry::Same(at));
         }
         latest.get_or_insert(earlier);

@@ -404,11 +404,12 @@ pub trait RunWriter: fmt::Debug {
     /// As [`StoredRun::log`].
     fn log(&self) -> Result<LogScan, StoreError>;
 
-    /// The events whose lines have `text` in them, latest first. Only these lines are parsed.
+    /// The events whose lines have `text` in them, latest first. Only these lines are parsed. The search begins at the end of
+    /// the log and stops behind an event that is `enough`.
     ///
     /// # Errors
     /// As [`StoredRun::log`].
-    fn with_text(&self, text: &str) -> Result<Vec<Event>, StoreError>;
+    fn with_text(&self, text: &str, enough: &dyn Fn(&Event) -> bool) -> Result<Vec<Event>, StoreError>;
 
     /// The highest position and activity number that any writer noted, even if the log shows lower ones.
     fn noted(&self) -> (Seq, Number);

@@ -276,9 +276,18 @@ impl RunWriter for MemoryWriter<'_> {
         Ok(self.seen.scan())
     }
 
-    fn with_text(&self, text: &str) -> Result<Vec<Event>, StoreError> {
-        let has_text = |event: &&Event| seal(*event).contains(text);
-        Ok(self.seen.scan().events().rev().filter(has_text).cloned().collect())
+    fn with_text(&self, text: &str, enough: &dyn Fn(&Event) -> bool) -> Result<Vec<Event>, StoreError> {
+        let mut found = Vec::new();
+        for event in self.seen.scan().events().rev() {
+            if !seal(event).contains(text) {
+                continue;
+            }
+            found.push(event.clone());
+            if enough(event) {
+                break;
+            }
+        }
+        Ok(found)
     }
 
     fn noted(&self) -> (Seq, Number) {

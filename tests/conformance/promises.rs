@@ -187,13 +187,15 @@ pub fn events_in_which_a_text_stands_are_found_latest_first(keeper: &dyn Keeper)
     let mut writer = run.begin(&request()).unwrap();
     commit(&mut *writer, &[record(4, 2), plain(5, "\"work-2\", again")]).unwrap();
     let found = |text: &str| {
-        let found = writer.with_text(text).unwrap();
+        let found = writer.with_text(text, &|_| false).unwrap();
         found.iter().map(|event| event.seq.0).collect::<Vec<_>>()
     };
     assert_eq!(found("\"work-2\""), [4], "a text in another text is written otherwise");
     assert_eq!(found("\"event-"), [5, 4, 3, 2, 1]);
     assert_eq!(found("\"work-1\""), [3]);
     assert_eq!(found("\"work-3\""), [0; 0]);
+    let up_to = writer.with_text("\"event-", &|event| event.seq == Seq(4)).unwrap();
+    assert_eq!(up_to.iter().map(|event| event.seq.0).collect::<Vec<_>>(), [5, 4]);
 }
 
 pub fn a_follower_sees_every_event_once(keeper: &dyn Keeper) {

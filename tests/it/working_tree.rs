@@ -471,3 +471,21 @@ fn two_hundred_common_directories_are_kept_and_none_that_others_could_change_is_
     sandbox.flow(["resume"]).ok();
     assert_eq!(kept().len(), 200);
 }
+
+#[test]
+fn resume_asks_git_once_of_a_run_that_began_here() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    sandbox.flow(["resume"]).ok();
+    let (bin, asked) = (sandbox.path("../bin"), sandbox.path("../asked"));
+    fs::create_dir(&bin).unwrap();
+    let script = format!("#!/bin/sh\necho \"$*\" >>{}\nPATH=${{PATH#*:}} exec git \"$@\"\n", asked.display());
+    fs::write(bin.join("git"), script).unwrap();
+    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let mut command = sandbox.flow_command();
+    command.arg("resume").env("PATH", path);
+    run(command, "").ok();
+    let asked = fs::read_to_string(asked).unwrap();
+    assert_eq!(asked.lines().count(), 1, "{asked}");
+}

@@ -1,6 +1,6 @@
 //! The `run.yaml` that follows from a log, or from its events after some position.
 
-use crate::codec::{LogScan, RunText, RunTextError};
+use crate::codec::{LogScan, RunText, RunTextError, line_at, line_with};
 use crate::engine::{RunState, drops_edit, rebase};
 use crate::model::{Event, EventKind, RunDocument, Seq};
 
@@ -106,7 +106,8 @@ pub(crate) fn merge_save(saved: &str, since: Seq, newer: &[Event]) -> Option<Str
 
 /// The line of the first conflict marker, if the text has the markers of a merge.
 pub(crate) fn conflict_marker(text: &str) -> Option<usize> {
-    let at = text.lines().position(|line| line.starts_with("<<<<<<< "))?;
+    let begin = line_with(text, "<<<<<<< ")?;
     // One marker alone may be a line of a person's text.
-    if text.lines().skip(at).any(|line| line.starts_with(">>>>>>> ")) { Some(at + 1) } else { None }
+    line_with(&text[begin..], ">>>>>>> ")?;
+    Some(line_at(text, begin))
 }

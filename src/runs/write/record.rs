@@ -6,10 +6,10 @@ use serde_json::{Map, Value, json};
 
 use crate::codec::violations::{all, first, located, suffix};
 use crate::codec::{DocumentKind, Violation, YamlFault, digest, mistyped_keys, parse, validate};
-use crate::engine::{Advance, Command, Record, Refusal, Retry, retry};
+use crate::engine::{Advance, Command, Record, Refusal, Retry, is_retry_of, retry};
 use crate::model::{
-    Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, Confidence, EventKind, Kind, Number, Problem,
-    RunId, Seq, SessionId, StateName, Suggestion, TextDigest, Timestamp, Usage, begun_document, fill, slug,
+    Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, Confidence, Event, EventKind, Kind, Number,
+    Problem, RunId, Seq, SessionId, StateName, Suggestion, TextDigest, Timestamp, Usage, begun_document, fill, slug,
 };
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
@@ -152,7 +152,11 @@ fn record(cx: &Context, request: &RecordRequest, replay: Option<Number>) -> Resu
         let mut record = record.clone();
         tx.warnings.extend(missing.iter().chain(&kept.warnings).cloned());
         let is_open = tx.state.document().state.open_activities.contains(id.as_str());
-        let before = if key.is_some() || is_open { recorded_before(tx, &id)? } else { Vec::new() };
+        let before = match key {
+            Some(_) => recorded_before(tx, &id, &|earlier| is_retry_of(earlier, &record))?,
+            None if is_open => Vec::from_iter(latest_before(tx, &id)?),
+            None => Vec::new(),
+        };
         if key.is_some() {
             let counts = tx.state.document().state.completed_activities.contains(id.as_str());
             let verdict = retry(before.iter().map(|(_, record)| record), &record, counts);
@@ -163,7 +167,7 @@ fn record(cx: &Context, request: &RecordRequest, replay: Option<Number>) -> Resu
         }
         refuse_at_work(before.first())?;
         for settled in &record.settles {
-            refuse_at_work(recorded_before(tx, settled)?.first())?;
+            refuse_at_work(latest_before(tx, settled)?.as_ref())?;
         }
         // Only now: what is recorded already is not judged again.
         refuse_contradiction(&record.activity, request).map_err(|refusal| tx.refused(refusal))?;
@@ -381,15 +385,27 @@ fn recorded_already(tx: &mut Transaction<'_>, seq: Seq, record: &ActivityRecorde
     Ok(RecordReport { repeated: true, ..report_of(tx, seq, record) })
 }
 
-/// The records with this id, latest first. Reads the log only if the state says that there are some, because the log
-/// can be long.
-pub(in crate::runs) fn recorded_before(tx: &Transaction<'_>, id: &ActivityId) -> Result<Vec<(Seq, ActivityRecorded)>> {
+/// The latest record with this id.
+pub(in crate::runs) fn latest_before(tx: &Transaction<'_>, id: &ActivityId) -> Result<Option<(Seq, ActivityRecorded)>> {
+    // If only commits of this checkout have changed the log, the last one in the file is the latest.
+    let is_in_order = tx.writer.is_as_left();
+    Ok(recorded_before(tx, id, &|_| is_in_order)?.into_iter().next())
+}
+
+/// The records with this id, latest first, up to one that is `enough`. Reads the log only if the state says that there are
+/// some, because the log can be long.
+fn recorded_before(
+    tx: &Transaction<'_>,
+    id: &ActivityId,
+    enough: &dyn Fn(&ActivityRecorded) -> bool,
+) -> Result<Vec<(Seq, ActivityRecorded)>> {
     let state = &tx.state.document().state;
     if !state.open_activities.contains(id.as_str()) && !state.completed_activities.contains(id.as_str()) {
         return Ok(Vec::new());
     }
+    let is_enough = |event: &Event| event.kind.records().iter().any(|record| record.id() == *id && enough(record));
     let mut found = Vec::new();
-    for event in tx.events_naming(id.as_str())? {
+    for event in tx.events_naming(id.as_str(), &is_enough)? {
         for record in event.kind.records() {
             if record.id() == *id {
                 found.push((event.seq, record.clone()));

@@ -328,12 +328,14 @@ impl<'a> Transaction<'a> {
 
     /// The event that has this id: an earlier try of the same command recorded it.
     pub(crate) fn earlier(&self, id: &EventId) -> Result<Option<Event>> {
-        Ok(self.events_naming(id.as_str())?.into_iter().rfind(|event| event.id == *id))
+        let is_it = |event: &Event| event.id == *id;
+        Ok(self.events_naming(id.as_str(), &is_it)?.into_iter().rfind(is_it))
     }
 
-    /// The events in which `id` stands, latest first: as their own id, that of an activity, or in some text.
-    pub(crate) fn events_naming(&self, id: &str) -> Result<Vec<Event>> {
-        Ok(self.writer.with_text(&Value::from(id).to_string())?)
+    /// The events in which `id` stands, latest first: as their own id, that of an activity, or in some text. The search stops
+    /// behind an event that is `enough`.
+    pub(crate) fn events_naming(&self, id: &str, enough: &dyn Fn(&Event) -> bool) -> Result<Vec<Event>> {
+        Ok(self.writer.with_text(&Value::from(id).to_string(), enough)?)
     }
 
     /// Decides on `command`, with the run's workflow and log if they are needed.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::disk::{Dir, File, FileLock, Taken};
+use crate::disk::{Dir, File, FileLock, NEW_FILE, Taken};
 use crate::model::{Number, Seq, limits};
 use crate::store::error::StoreError;
 use crate::store::local::layout::LOCK;
@@ -141,11 +141,22 @@ impl Lock {
     /// Returns `false` if the note could not be written. A full disk must not prevent a record, so most callers ignore
     /// that.
     fn write(&self) -> bool {
-        let Ok(mut text) = serde_json::to_string(&self.note) else { return false };
-        // A note that is cut counts as none. A shorter one must leave nothing of a longer one.
-        text.truncate(NOTE_BYTES - 1);
-        let padded = format!("{text:<width$}\n", width = NOTE_BYTES - 1);
-        self.lock.as_ref().is_some_and(|lock| lock.file.write_at(padded.as_bytes(), 0) == Ok(padded.len()))
+        let Some(text) = text_of(&self.note) else { return false };
+        self.lock.as_ref().is_some_and(|lock| lock.file.write_at(text.as_bytes(), 0) == Ok(text.len()))
+    }
+}
+
+fn text_of(note: &WriterNote) -> Option<String> {
+    let mut text = serde_json::to_string(note).ok()?;
+    // A note that is cut counts as none. A shorter one must leave nothing of a longer one.
+    text.truncate(NOTE_BYTES - 1);
+    Some(format!("{text:<width$}\n", width = NOTE_BYTES - 1))
+}
+
+/// Leaves the note of the creator of a run in `dir`, which no other process knows yet. Without it less is known.
+pub(crate) fn note_creation(dir: &Dir, note: &WriterNote) {
+    if let Some(text) = text_of(note) {
+        let _ = dir.create(LOCK, text.as_bytes(), NEW_FILE);
     }
 }
 

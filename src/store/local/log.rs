@@ -138,9 +138,9 @@ pub(super) fn scan_from(file: &dyn DiskFile, position: &mut Position, after: Seq
     Ok(scan.sorted())
 }
 
-/// The events whose lines have `text` in them, latest first. The search goes over bytes, and only lines with the text are
-/// parsed.
-pub(super) fn with_text(file: &dyn DiskFile, text: &str) -> Read<Vec<Event>> {
+/// The events whose lines have `text` in them, latest first, searched from the end up to one that is `enough`. The search
+/// goes over bytes, and only lines with the text are parsed.
+pub(super) fn with_text(file: &dyn DiskFile, text: &str, enough: &dyn Fn(&Event) -> bool) -> Read<Vec<Event>> {
     let len = file.stat().map_err(io::Error::from)?.len;
     let (mut lines, mut gap) = (Backwards::new(file, len), Gap::default());
     let finder = memmem::Finder::new(text);
@@ -148,8 +148,14 @@ pub(super) fn with_text(file: &dyn DiskFile, text: &str) -> Read<Vec<Event>> {
     while let Some((_, line)) = lines.next(&gap)? {
         // A claim is enough here: to verify each line would take longer than the search.
         gap.pass(line, claimed_position(line).is_some())?;
-        if finder.find(line).is_some() {
-            found.extend(sealed_event(line));
+        if finder.find(line).is_none() {
+            continue;
+        }
+        let Some(event) = sealed_event(line) else { continue };
+        let is_enough = enough(&event);
+        found.push(event);
+        if is_enough {
+            break;
         }
     }
     found.sort_by(|a, b| (b.seq, &b.id).cmp(&(a.seq, &a.id)));

@@ -83,8 +83,8 @@ impl LockedLog {
     }
 
     /// The events whose lines have `text` in them, latest first.
-    pub(crate) fn with_text(&self, text: &str) -> Result<Vec<Event>, StoreError> {
-        with_text(&*self.file, text).map_err(|fault| unread(&self.dir, fault))
+    pub(crate) fn with_text(&self, text: &str, enough: &dyn Fn(&Event) -> bool) -> Result<Vec<Event>, StoreError> {
+        with_text(&*self.file, text, enough).map_err(|fault| unread(&self.dir, fault))
     }
 
     /// Fails with [`StoreError::Replaced`] if another program put its own file in place of the log.

@@ -107,8 +107,8 @@ impl RunWriter for LockedRun<'_> {
         self.log.read()
     }
 
-    fn with_text(&self, text: &str) -> Result<Vec<Event>, StoreError> {
-        self.log.with_text(text)
+    fn with_text(&self, text: &str, enough: &dyn Fn(&Event) -> bool) -> Result<Vec<Event>, StoreError> {
+        self.log.with_text(text, enough)
     }
 
     fn noted(&self) -> (Seq, Number) {

@@ -51,8 +51,8 @@ impl RunWriter for SharedWriter<'_> {
         RunWriter::log(&self.copy)
     }
 
-    fn with_text(&self, text: &str) -> Result<Vec<Event>, StoreError> {
-        self.copy.with_text(text)
+    fn with_text(&self, text: &str, enough: &dyn Fn(&Event) -> bool) -> Result<Vec<Event>, StoreError> {
+        self.copy.with_text(text, enough)
     }
 
     fn noted(&self) -> (Seq, Number) {

@@ -13,7 +13,7 @@ use crate::runs::error::{Error, Result};
 use crate::runs::write::begun::{is_command_at_work, still_runs};
 use crate::runs::write::exec::request::ExecRequest;
 use crate::runs::write::questions::append_and_warn;
-use crate::runs::write::record::recorded_before;
+use crate::runs::write::record::latest_before;
 use crate::runs::write::transaction::Transaction;
 
 /// The longest title, in characters.
@@ -47,7 +47,7 @@ pub(super) fn begin(tx: &mut Transaction<'_>, request: &ExecRequest, execution: 
     };
     let asked = TextDigest(digest(canonical(request, execution).as_bytes()));
     if request.id.is_some()
-        && let Some((seq, latest)) = recorded_before(tx, &id)?.into_iter().next()
+        && let Some((seq, latest)) = latest_before(tx, &id)?
         && ran_already(tx.state.id(), request, &asked, &latest)?
     {
         tx.answer_stands();
@@ -130,8 +130,7 @@ fn free_id(tx: &Transaction<'_>, execution: &Execution) -> Result<ActivityId> {
     let base = slug(&words, 80).unwrap_or_else(|| "command".to_owned());
     let (mut id, mut n) = (ActivityId::new(&base)?, 2);
     loop {
-        let before = recorded_before(tx, &id)?;
-        let Some((_, latest)) = before.first() else { return Ok(id) };
+        let Some((_, latest)) = latest_before(tx, &id)? else { return Ok(id) };
         let is_another = latest.exec.as_ref().is_some_and(|earlier| !is_same_command(earlier, execution));
         if !is_another && latest.activity.status() != ActivityStatus::Running {
             return Ok(id);
