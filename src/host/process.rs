@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::io;
+use std::io::{self, Read as _};
 use std::str::FromStr;
 
 use thiserror::Error;
@@ -25,6 +25,10 @@ const LAUNCHERS: &[&str] = &[
 
 /// How many generations of ancestors to search.
 const GENERATIONS: usize = 64;
+/// More than `/proc/PID/stat` can be long.
+const STAT_BYTES: usize = 2 << 10;
+/// How much of a command line is read for its first two arguments.
+const COMMAND_BYTES: usize = 8 << 10;
 
 /// Identifies a process uniquely.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -200,7 +204,7 @@ pub(super) struct Stat {
 
 impl Stat {
     fn read(pid: u32) -> io::Result<Self> {
-        let bytes = std::fs::read(format!("/proc/{pid}/stat"))?;
+        let bytes = of_process(pid, "stat", STAT_BYTES)?;
         Self::parse(&text_of(&bytes)).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
@@ -275,7 +279,7 @@ pub(super) fn nearest(programs: &[(Option<u32>, &[&str])]) -> Option<(usize, Sta
 /// The names of a process: the one that the kernel knows it by, and those of the program or script in its first two arguments,
 /// since many programs run in an interpreter.
 fn names_of(stat: &Stat) -> Vec<String> {
-    let command = std::fs::read(format!("/proc/{}/cmdline", stat.pid)).unwrap_or_default();
+    let command = of_process(stat.pid, "cmdline", COMMAND_BYTES).unwrap_or_default();
     let mut names = vec![stat.name.clone()];
     names.extend(command.split(|byte| *byte == 0).take(2).map(|argument| program_of(&text_of(argument))));
     names
@@ -292,6 +296,15 @@ fn program_of(argument: &str) -> String {
 /// As [`String::from_utf8_lossy`], which takes ten times as long for a text that is whole.
 fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
+}
+
+/// At most the first `most` bytes of a file in `/proc/PID`, in one read: such a file has no length, and reading until its end
+/// takes a read more for each doubling.
+pub(super) fn of_process(pid: u32, file: &str, most: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; most];
+    let len = std::fs::File::open(format!("/proc/{pid}/{file}"))?.read(&mut bytes)?;
+    bytes.truncate(len);
+    Ok(bytes)
 }
 
 /// The ancestors of this process, nearest first.

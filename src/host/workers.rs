@@ -1,8 +1,6 @@
 //! The processes whose life shows that work goes on which a caller without a session has begun.
 
-use std::io::Read;
-
-use crate::host::process::{Holder, Stat, ancestors, holders_of};
+use crate::host::process::{Holder, Stat, ancestors, holders_of, of_process};
 
 /// Programs that show terminals.
 const TERMINALS: &[&str] = &[
@@ -28,7 +26,7 @@ const BYSTANDERS: [&[&str]; 5] = [TERMINALS, MULTIPLEXERS, DOORS, SERVICES, EDIT
 /// The most processes that are noted.
 const NOTED: usize = 8;
 /// How much of the command line of a shell is read, in bytes.
-const ARGUMENTS: u64 = 16 << 10;
+const ARGUMENTS: usize = 16 << 10;
 /// Options of shells after which another word belongs to them.
 const WITH_VALUE: &[&str] = &["-o", "+o", "-O", "+O", "-C", "--rcfile", "--init-file", "--init-command"];
 
@@ -69,8 +67,7 @@ fn is_interactive(process: &Stat) -> bool {
 
 /// The command line of a process.
 fn arguments(pid: u32) -> Option<Vec<String>> {
-    let mut bytes = Vec::new();
-    std::fs::File::open(format!("/proc/{pid}/cmdline")).ok()?.take(ARGUMENTS).read_to_end(&mut bytes).ok()?;
+    let bytes = of_process(pid, "cmdline", ARGUMENTS).ok()?;
     let arguments = bytes.split(|byte| *byte == 0).filter(|argument| !argument.is_empty());
     Some(arguments.map(|argument| String::from_utf8_lossy(argument).into_owned()).collect())
 }

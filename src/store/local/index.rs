@@ -17,6 +17,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use serde_json::value::RawValue;
+
 use crate::disk::{Dir, Disk, DiskError, Errno, Links, both, replace_unflushed};
 use crate::model::{RunId, RunSummary, limits};
 use crate::store::error::StoreError;
@@ -45,17 +47,16 @@ impl Project {
         let cache = self.flow.find_dir(CACHE).ok().flatten();
         let world = world(&runs, cache.as_ref(), outside)?;
         let listed = cache.as_ref().and_then(OpenRuns::read);
-        match listed {
-            Some(listed) if Some(&listed.world) == world.as_ref() => {
-                let reopening = cache.as_ref().map(reopening_now).unwrap_or_default();
-                Ok(still_open(&runs, listed, reopening))
-            }
-            listed => {
-                let known = listed.map(OpenRuns::by_id).unwrap_or_default();
-                let finished = cache.as_ref().map(FinishedRuns::read).unwrap_or_default();
-                Ok(all_but_finished(&runs, world, known, &finished)?)
-            }
+        if let Some(listed) = &listed
+            && Some(&listed.world) == world.as_ref()
+            && let Some(looked) = look_at_all(&runs, &listed.known)
+        {
+            let reopening = cache.as_ref().map(reopening_now).unwrap_or_default();
+            return Ok(still_open(&runs, listed, looked, reopening));
         }
+        let known = listed.map(OpenRuns::by_id).unwrap_or_default();
+        let finished = cache.as_ref().map(FinishedRuns::read).unwrap_or_default();
+        Ok(all_but_finished(&runs, world, known, &finished)?)
     }
 }
 
@@ -65,7 +66,9 @@ impl RunCache for Project {
             return;
         };
         let mut listed = OpenRuns::new(world);
-        listed.known.extend(known.into_iter().zip(stamps).map(|(summary, stamp)| KnownRun(stamp, summary)));
+        for (summary, stamp) in known.into_iter().zip(stamps) {
+            listed.add(&KnownRun(stamp, summary));
+        }
         let mut ended = Vec::new();
         for (id, looked_at) in ids.into_iter().zip(looked_at) {
             match (summary_of(&id), looked_at) {
@@ -75,7 +78,7 @@ impl RunCache for Project {
                 (Some(summary), LookedAt { text: Some(text), log: Some(log) })
                     if !summary.head.status.is_terminal() =>
                 {
-                    listed.known.push(KnownRun(number(&[text, log]), summary));
+                    listed.add(&KnownRun(number(&[text, log]), summary));
                 }
                 // Its summary does not follow from its files alone, or they could not be looked at.
                 _ => listed.unknown.push(id),
@@ -112,8 +115,7 @@ impl RunCache for Project {
             let Some(stamp) = stamp_of(runs, id) else { return Ok(()) };
             let Some(summary) = read() else { return Ok(()) };
             finished::append(cache, &[(stamp.clone(), summary)])?;
-            listed.known.retain(|run| run.1.head.run_id != *id);
-            listed.unknown.retain(|open| open != id);
+            listed.remove(id);
             listed.recent.push((id.clone(), stamp));
             listed.recent.drain(..listed.recent.len().saturating_sub(RECENT));
             remembered = true;
@@ -198,28 +200,19 @@ pub(super) struct KnownOpen {
     links: u64,
 }
 
-/// The runs of a list that is up to date, and those that may have been opened since.
-fn still_open(runs: &Dir, listed: OpenRuns, reopening: Vec<RunId>) -> MaybeOpen {
-    let OpenRuns { world, known: listed_runs, unknown, recent, .. } = listed;
+/// The runs of a list that is up to date, which were looked at, and those that may have been opened since.
+fn still_open(runs: &Dir, listed: &OpenRuns, looked: LookedAtKnown, reopening: Vec<RunId>) -> MaybeOpen {
+    let LookedAtKnown { known, stamps, changed } = looked;
     let mut others = Vec::new();
-    for (id, stamp) in &recent {
+    for (id, stamp) in &listed.recent {
         // A person may have opened it again by hand.
         if stamp_of(runs, id).as_ref() != Some(stamp) {
             others.push(id.clone());
         }
     }
     others.extend(reopening);
-    let (mut known, mut stamps) = (Vec::with_capacity(listed_runs.len()), Vec::with_capacity(listed_runs.len()));
-    let mut ids = unknown;
-    let numbers = numbers_of(runs, &listed_runs);
-    for (KnownRun(stamp, summary), number) in listed_runs.into_iter().zip(numbers) {
-        if number == Some(stamp) {
-            known.push(summary);
-            stamps.push(stamp);
-        } else {
-            ids.push(summary.head.run_id);
-        }
-    }
+    let mut ids = listed.unknown.clone();
+    ids.extend(changed);
     for id in others {
         if !ids.contains(&id) && !known.iter().any(|run| run.head.run_id == id) {
             ids.push(id);
@@ -227,23 +220,48 @@ fn still_open(runs: &Dir, listed: OpenRuns, reopening: Vec<RunId>) -> MaybeOpen 
     }
     // Take the stamps before the runs are read: a later change then gives them others.
     let looked_at = ids.iter().map(|id| LookedAt::of_run(runs, id)).collect();
-    let seen = Some(SeenRuns { world, stamps, looked_at, finished: SeenFinished::Recent(recent) });
+    let finished = SeenFinished::Recent(listed.recent.clone());
+    let seen = Some(SeenRuns { world: listed.world.clone(), stamps, looked_at, finished });
     MaybeOpen { known, ids, seen, ..MaybeOpen::default() }
 }
 
-/// The numbers of the files of these runs. Of many, another thread looks at half.
-fn numbers_of(runs: &Dir, listed: &[KnownRun]) -> Vec<Option<u64>> {
-    if listed.len() < TWO_THREADS {
-        return numbers_of_part(runs, listed);
-    }
-    let (first, rest) = listed.split_at(listed.len() / 2);
-    let (mut numbers, rest) = both(|| numbers_of_part(runs, first), || numbers_of_part(runs, rest));
-    numbers.extend(rest);
-    numbers
+/// The known runs of a list, after a look at their files.
+struct LookedAtKnown {
+    /// Those that have not changed.
+    known: Vec<RunSummary>,
+    /// The stamps of these.
+    stamps: Vec<u64>,
+    /// The others.
+    changed: Vec<RunId>,
 }
 
-fn numbers_of_part(runs: &Dir, part: &[KnownRun]) -> Vec<Option<u64>> {
-    part.iter().map(|KnownRun(_, summary)| LookedAt::of_run(runs, &summary.head.run_id).number()).collect()
+/// Looks at the files of all these runs. Of many, another thread looks at half. `None` if one cannot be read.
+fn look_at_all(runs: &Dir, listed: &[Box<RawValue>]) -> Option<LookedAtKnown> {
+    if listed.len() < TWO_THREADS {
+        return look_at_part(runs, listed);
+    }
+    let (first, rest) = listed.split_at(listed.len() / 2);
+    let (looked, rest) = both(|| look_at_part(runs, first), || look_at_part(runs, rest));
+    let (mut looked, rest) = (looked?, rest?);
+    looked.known.extend(rest.known);
+    looked.stamps.extend(rest.stamps);
+    looked.changed.extend(rest.changed);
+    Some(looked)
+}
+
+fn look_at_part(runs: &Dir, part: &[Box<RawValue>]) -> Option<LookedAtKnown> {
+    let (known, stamps) = (Vec::with_capacity(part.len()), Vec::with_capacity(part.len()));
+    let mut looked = LookedAtKnown { known, stamps, changed: Vec::new() };
+    for written in part {
+        let KnownRun(stamp, summary) = KnownRun::read(written)?;
+        if LookedAt::of_run(runs, &summary.head.run_id).number() == Some(stamp) {
+            looked.known.push(summary);
+            looked.stamps.push(stamp);
+        } else {
+            looked.changed.push(summary.head.run_id);
+        }
+    }
+    Some(looked)
 }
 
 /// All runs but those that are over, as far as it is known. A known summary needs no reading.

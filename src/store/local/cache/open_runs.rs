@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize, Serializer};
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::disk::{Dir, DiskError, replace_unflushed};
 use crate::model::{RunId, RunSummary, limits};
@@ -15,8 +16,9 @@ pub(in crate::store::local) struct OpenRuns {
     v: String,
     /// The stamps of all that shows whether other runs may be open, from before they were looked at.
     pub(in crate::store::local) world: String,
-    /// The runs whose summary follows from their files alone.
-    pub(in crate::store::local) known: Vec<KnownRun>,
+    /// The runs whose summary follows from their files alone, each as a [`KnownRun`] is written: there may be thousands, which
+    /// two threads read.
+    pub(in crate::store::local) known: Vec<Box<RawValue>>,
     /// The other open runs.
     pub(in crate::store::local) unknown: Vec<RunId>,
     /// The runs that finished last, each with the stamp of its `run.yaml`.
@@ -44,9 +46,35 @@ impl OpenRuns {
         replace_unflushed(cache, OPEN_RUNS, serde_json::to_string(self).unwrap_or_default())
     }
 
-    /// The known runs by their ids.
+    /// Adds a run whose summary follows from its files alone.
+    pub(in crate::store::local) fn add(&mut self, run: &KnownRun) {
+        match to_raw_value(run) {
+            Ok(written) => self.known.push(written),
+            Err(_) => self.unknown.push(run.1.head.run_id.clone()),
+        }
+    }
+
+    /// Removes a run. What cannot be read stays, so that the list does not count.
+    pub(in crate::store::local) fn remove(&mut self, id: &RunId) {
+        self.known.retain(|written| KnownRun::read(written).is_none_or(|run| run.1.head.run_id != *id));
+        self.unknown.retain(|open| open != id);
+    }
+
+    /// The known runs by their ids, as far as they can be read.
     pub(in crate::store::local) fn by_id(self) -> HashMap<RunId, KnownRun> {
-        self.known.into_iter().map(|run| (run.1.head.run_id.clone(), run)).collect()
+        let mut by_id = HashMap::with_capacity(self.known.len());
+        for written in self.known {
+            if let Some(run) = KnownRun::read(&written) {
+                by_id.insert(run.1.head.run_id.clone(), run);
+            }
+        }
+        by_id
+    }
+}
+
+impl KnownRun {
+    pub(in crate::store::local) fn read(written: &RawValue) -> Option<Self> {
+        serde_json::from_str(written.get()).ok()
     }
 }
 
