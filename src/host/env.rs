@@ -1,7 +1,8 @@
 //! The environment variables that flow reads, once at the start.
 #![expect(clippy::disallowed_methods, reason = "this is where the environment comes from")]
 
-use std::ffi::OsString;
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -95,7 +96,12 @@ impl Env {
             Err(error) if error.kind() == ErrorKind::NotFound => (None, None),
             Err(error) => (None, error.raw_os_error()),
         };
-        Self { cwd_errno, ..Self::from_lookup(std::env::var_os, cwd) }
+        // Read once: each question for one of them goes through all.
+        let mut variables = HashMap::new();
+        for (name, value) in std::env::vars_os() {
+            variables.entry(name).or_insert(value);
+        }
+        Self { cwd_errno, ..Self::from_lookup(|name| variables.get(OsStr::new(name)).cloned(), cwd) }
     }
 
     /// Reads an environment from a function.

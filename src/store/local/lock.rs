@@ -141,22 +141,23 @@ impl Lock {
     /// Returns `false` if the note could not be written. A full disk must not prevent a record, so most callers ignore
     /// that.
     fn write(&self) -> bool {
-        let Some(text) = text_of(&self.note) else { return false };
-        self.lock.as_ref().is_some_and(|lock| lock.file.write_at(text.as_bytes(), 0) == Ok(text.len()))
+        let (Some(lock), Some(padded)) = (&self.lock, padded(&self.note)) else { return false };
+        lock.file.write_at(&padded, 0) == Ok(padded.len())
     }
 }
 
-fn text_of(note: &WriterNote) -> Option<String> {
-    let mut text = serde_json::to_string(note).ok()?;
+fn padded(note: &WriterNote) -> Option<Vec<u8>> {
+    let mut bytes = serde_json::to_vec(note).ok()?;
     // A note that is cut counts as none. A shorter one must leave nothing of a longer one.
-    text.truncate(NOTE_BYTES - 1);
-    Some(format!("{text:<width$}\n", width = NOTE_BYTES - 1))
+    bytes.resize(NOTE_BYTES - 1, b' ');
+    bytes.push(b'\n');
+    Some(bytes)
 }
 
 /// Leaves the note of the creator of a run in `dir`, which no other process knows yet. Without it less is known.
 pub(crate) fn note_creation(dir: &Dir, note: &WriterNote) {
-    if let Some(text) = text_of(note) {
-        let _ = dir.create(LOCK, text.as_bytes(), NEW_FILE);
+    if let Some(padded) = padded(note) {
+        let _ = dir.create(LOCK, &padded, NEW_FILE);
     }
 }
 
