@@ -1,185 +1,20 @@
 //! Finds the next safe action: a verdict, the reason, and what to do.
 
-use schemars::JsonSchema;
-use serde::Serialize;
+mod notes;
+mod outlook;
+mod plan;
 
 use crate::engine::doubt::in_doubt;
 use crate::engine::leave::is_strict;
-use crate::engine::past::attempt::seen_or_claimed;
 use crate::engine::past::units::UnitsAlone;
+use crate::engine::resume::notes::notes;
 use crate::engine::verdict::{Action, Verdict};
-use crate::engine::{Attempt, History, InDoubt, LeftUndone, Lives, PhaseWork, Undone, held_by};
-use crate::machine::{Difference, Machine, in_words};
-use crate::model::{
-    ActivityStatus, GateStatus, Number, RunStatus, SESSION_ENDED, StateName, StepStatus, Timestamp, Unproved,
-};
+use crate::engine::{Attempt, History, InDoubt, PhaseWork, held_by};
+use crate::machine::{Machine, in_words};
+use crate::model::{ActivityStatus, GateStatus, RunStatus, StateName, StepStatus, Timestamp, Unproved};
 
-/// The next action as data.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Next {
-    /// What to do.
-    pub action: Action,
-    /// In which phase.
-    pub phase: Option<StateName>,
-    /// The valid next phases.
-    pub choices: Vec<StateName>,
-}
-
-/// A completed activity.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Completed {
-    /// Its number; absent if a person wrote the entry.
-    pub number: Option<Number>,
-    /// Its id.
-    pub id: String,
-    /// The phase in which it was done.
-    pub phase: Option<StateName>,
-    /// How it ended.
-    pub status: Option<ActivityStatus>,
-    /// The exit code of the command that it was.
-    pub exit_code: Option<i64>,
-    /// Whether flow ran that command, and saw its end.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    #[schemars(default)]
-    pub seen: bool,
-    /// Whether it is said to have passed, and flow did not see it.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    #[schemars(default)]
-    pub claimed: bool,
-}
-
-impl Completed {
-    /// What pages say of it behind its status.
-    pub(crate) fn seen_or_claimed(&self) -> &'static str {
-        seen_or_claimed(self.seen, self.claimed)
-    }
-}
-
-/// How the pinned workflow differs from today's definition.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Drift {
-    /// Not at all, or there is no definition to compare with.
-    None,
-    /// It changed elsewhere.
-    Elsewhere(Vec<Difference>),
-    /// It changed where the run is.
-    AtPosition(Vec<Difference>),
-}
-
-impl Drift {
-    /// Compares the pinned machine with the current one at the run's positions.
-    #[must_use]
-    pub fn between<'a>(
-        pinned: &Machine,
-        current: &Machine,
-        positions: impl IntoIterator<Item = &'a StateName>,
-    ) -> Self {
-        let differences = pinned.changes(current);
-        if differences.is_empty() {
-            return Self::None;
-        }
-        for phase in positions {
-            if what_follows(pinned, phase) != what_follows(current, phase) {
-                return Self::AtPosition(differences);
-            }
-        }
-        Self::Elsewhere(differences)
-    }
-}
-
-/// What a definition says of where a run can go from `phase`.
-fn what_follows(machine: &Machine, phase: &StateName) -> (bool, bool, Vec<StateName>) {
-    // Transitions back to an earlier phase do not affect where the run can go next.
-    let mut names = machine.ahead_of(phase);
-    names.sort();
-    (machine.contains(phase), machine.is_terminal(phase), names)
-}
-
-/// Whether another session holds the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Presence {
-    /// No.
-    Free,
-    /// Yes, and it is not known to be dead.
-    HeldByOther,
-    /// One did, and it is dead.
-    HolderDead,
-}
-
-/// What [`resume`] needs to know besides the history.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Outlook<'a> {
-    /// The pinned workflow.
-    pub machine: Option<&'a Machine>,
-    /// How that differs from today's definition.
-    pub drift: Drift,
-    /// Why the log cannot be trusted; `None` if it verifies.
-    pub damage: Option<Damage>,
-    /// Whether another session holds the run.
-    pub presence: Presence,
-    /// The current time.
-    pub now: Timestamp,
-    /// Which of the processes live that began work without a session.
-    pub lives: Lives,
-    /// What is missing of what phases require, if it was looked at the files; otherwise the log says what it can.
-    pub unproved: Option<Vec<Unproved>>,
-}
-
-/// Damage of the log that prevents continuing, with a description.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Damage {
-    /// Sealed events are missing.
-    Lost(String),
-    /// A merge joined two histories.
-    Joined(String),
-    /// An older version was put back.
-    Rewound(String),
-}
-
-impl Damage {
-    /// What is wrong, a sentence without a full stop.
-    #[must_use]
-    pub fn what(&self) -> &str {
-        match self {
-            Self::Lost(what) | Self::Joined(what) | Self::Rewound(what) => what,
-        }
-    }
-}
-
-/// The answer of [`resume`].
-#[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
-    /// The verdict.
-    pub verdict: Verdict,
-    /// The reason, a sentence without a full stop.
-    pub reason: String,
-    /// What to do.
-    pub next: Next,
-    /// The completed activities, in order; in a history from a recap the last ones.
-    pub completed: Vec<Completed>,
-    /// Work with an unknown outcome.
-    pub in_doubt: Vec<InDoubt>,
-    /// What the run left behind without settling it.
-    pub left_undone: Vec<LeftUndone>,
-    /// When the work began that the verdict is about, if its process still runs.
-    pub begun_at: Option<Timestamp>,
-    /// The limit that is reached, if any.
-    pub limit: Option<Limit>,
-    /// What is missing of what phases require, if that is all that keeps the run from going on.
-    pub unproved: Vec<Unproved>,
-    /// Notes that do not affect the verdict.
-    pub notes: Vec<String>,
-}
-
-/// A limit of the run that has been reached.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limit {
-    /// Its name in `limits`.
-    pub name: &'static str,
-    /// A higher limit to propose.
-    pub raised: u64,
-    reason: String,
-}
+pub use outlook::{Damage, Drift, Outlook, Presence};
+pub use plan::{Completed, Limit, Next, Plan};
 
 /// Finds the next safe action. Pure: the same arguments give the same plan.
 #[must_use]
@@ -513,64 +348,4 @@ fn limit_reached(history: &History, now: Timestamp) -> Option<Limit> {
     }
     let reason = format!("`{here}` failed {failed} times; the run's limit is {most} (max_iterations)");
     Some(Limit { name: "max_iterations", raised: failed.saturating_add(most.max(1)), reason })
-}
-
-fn notes(history: &History, outlook: &Outlook<'_>) -> Vec<String> {
-    let mut notes = Vec::new();
-    let state = &history.state().document().state;
-    if state.status == RunStatus::Active && state.blocked_reason.as_deref() == Some(SESSION_ENDED) {
-        notes.push("the session that worked on it ended".to_owned());
-    }
-    for skip in history.skips() {
-        let left = match &skip.exec {
-            Some(exec) if skip.is_taken_back() => {
-                format!("passed over when the run was completed, although `{exec}` was not seen to pass")
-            }
-            None if skip.is_taken_back() => "passed over when the run was completed".to_owned(),
-            Some(exec) => format!("left although `{exec}` was not seen to pass"),
-            None => "left undone".to_owned(),
-        };
-        notes.push(format!("`{}` was {left} (event {}): {}", skip.phase, skip.seq, skip.reason));
-    }
-    if state.status == RunStatus::Completed
-        && let (Some(machine), Some(here)) = (outlook.machine, &state.current_phase)
-        && machine.contains(here)
-        && !machine.is_terminal(here)
-        && !machine.terminal().is_empty()
-    {
-        let last: Vec<_> = machine.terminal().iter().map(|name| format!("`{name}`")).collect();
-        notes.push(format!("it was completed in `{here}`; its workflow ends in {}", last.join(", ")));
-    }
-    if state.status == RunStatus::Active {
-        for step in state.running_steps() {
-            if !state.is_in(step) {
-                notes.push(format!("`{step}` is left and was never reported as done"));
-            }
-        }
-    }
-    if state.status == RunStatus::Completed {
-        for (phase, work) in history.unsettled() {
-            notes.push(Undone::new(None, phase, &work).to_string());
-        }
-    }
-    if outlook.presence == Presence::HolderDead {
-        notes.push("the process that held it is gone".to_owned());
-    }
-    if let Drift::Elsewhere(differences) = &outlook.drift {
-        notes.push(format!("the workflow changed elsewhere: {}", in_words(differences)));
-    }
-    let workers = history.open_workers();
-    if !workers.is_empty() {
-        let open = if state.status.is_terminal() { "not finished when the run ended" } else { "not finished" };
-        notes.push(format!("{open}: {}", workers.join(", ")));
-    }
-    notes.extend(history.losses());
-    if outlook.machine.is_none() {
-        let workflow = &history.state().document().workflow;
-        notes.push(format!(
-            "the definition of its workflow is missing, so phases are not checked; put it back as \
-             .flow/workflows/{workflow}.workflow.yaml or where it was"
-        ));
-    }
-    notes
 }
