@@ -178,7 +178,10 @@ impl Reconciled {
             ShownPosition::ByHand => (Some(text), None),
             ShownPosition::Foreign => {
                 self.repairs.push(Repair::AdoptRun);
-                self.faults.extend(violations(&text).map(Fault::Schema));
+                if let Some(violations) = violations(&text) {
+                    self.faults.push(Fault::Schema(violations));
+                    return;
+                }
                 let state = RunState::from_document(text.document().clone());
                 self.run = Some(Current { state, base: text });
                 return;

@@ -183,6 +183,14 @@ fn pasts() -> impl Strategy<Value = Past> {
     })
 }
 
+#[test]
+fn another_programs_run_that_breaks_the_schema_is_not_read() {
+    let text = Past::new().texts[0].text().replace("context:", "(ontext:").replace("last_seq: 1", "");
+    let found = Files { text: Some(text) }.reconcile(&LogScan::default(), Seq(0));
+    assert!(matches!(found.faults.as_slice(), [Fault::Schema(_)]), "{:?}", found.faults);
+    assert!(found.run.is_none());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
