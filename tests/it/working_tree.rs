@@ -473,9 +473,10 @@ fn two_hundred_common_directories_are_kept_and_none_that_others_could_change_is_
 }
 
 #[test]
-fn resume_asks_git_once_of_a_run_that_began_here() {
+fn resume_asks_git_once_of_a_run_that_was_written_here() {
     let sandbox = Sandbox::new();
     sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    sandbox.record("r1", "preflight", "look");
     sandbox.flow(["resume"]).ok();
     let (bin, asked) = (sandbox.path("../bin"), sandbox.path("../asked"));
     fs::create_dir(&bin).unwrap();

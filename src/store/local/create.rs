@@ -2,14 +2,12 @@
 
 use crate::codec::seal;
 use crate::disk::{DiskError, NEW_FILE, Rename, flush};
-use crate::model::Seq;
-use crate::store::batch::{ActivityFile, NewRun, last_number};
+use crate::store::batch::{ActivityFile, NewRun};
 use crate::store::error::StoreError;
 use crate::store::local::layout::{
     ACTIVITIES, EVIDENCE, LOCK, LOG, LOG_TMP, NEW_RUN, RUN_FILE, RUN_MERGE_TMP, RUN_TMP, RUNS, is_run_tmp_of_one,
 };
-use crate::store::local::lock::{Lock, note_creation};
-use crate::store::local::note::WriterNote;
+use crate::store::local::lock::Lock;
 use crate::store::local::project::Project;
 use crate::store::local::run_dir::RunDir;
 use crate::store::request::WriteRequest;
@@ -47,7 +45,7 @@ impl Project {
             }
             let aside = format!("{NEW_RUN}{}", new.id);
             let built = self
-                .build(&aside, &new, request)
+                .build(&aside, &new)
                 .and_then(|()| self.flow.rename_into(&aside, &runs, new.id.as_str(), Rename::NoReplace));
             match built {
                 Ok(()) => {
@@ -74,7 +72,7 @@ impl Project {
         Err(refusal)
     }
 
-    fn build(&self, aside: &str, new: &NewRun, request: &WriteRequest) -> Result<(), DiskError> {
+    fn build(&self, aside: &str, new: &NewRun) -> Result<(), DiskError> {
         self.flow.make_dir(aside)?;
         let dir = self.flow.open_dir(aside)?;
         dir.make_dir(ACTIVITIES)?;
@@ -89,9 +87,6 @@ impl Project {
             activities.sync()?;
         }
         let log: String = new.events.iter().map(seal).collect();
-        let seq = new.events.last().map_or(Seq(0), |event| event.seq);
-        let (number, log_len) = (last_number(&new.events).0, log.len() as u64);
-        note_creation(&dir, &WriterNote { seq, number, log_len, ..WriterNote::first(request) });
         for (name, text) in [(LOG, &log), (RUN_FILE, &new.text)] {
             flush(&*dir.create(name, text.as_bytes(), NEW_FILE)?, || dir.join(name))?;
         }

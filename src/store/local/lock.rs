@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::disk::{Dir, File, FileLock, NEW_FILE, Taken};
+use crate::disk::{Dir, File, FileLock, Taken};
 use crate::model::{Number, Seq, limits};
 use crate::store::error::StoreError;
 use crate::store::local::layout::LOCK;
@@ -152,13 +152,6 @@ fn padded(note: &WriterNote) -> Option<Vec<u8>> {
     bytes.resize(NOTE_BYTES - 1, b' ');
     bytes.push(b'\n');
     Some(bytes)
-}
-
-/// Leaves the note of the creator of a run in `dir`, which no other process knows yet. Without it less is known.
-pub(crate) fn note_creation(dir: &Dir, note: &WriterNote) {
-    if let Some(padded) = padded(note) {
-        let _ = dir.create(LOCK, &padded, NEW_FILE);
-    }
 }
 
 /// The note of the last writer in the lock of `dir`, read without locking.
