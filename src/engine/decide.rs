@@ -452,14 +452,15 @@ impl<'a> Decider<'a> {
         }
         let ahead = phases_ahead(run, machine);
         refuse_held(state, machine)?;
-        refuse_end(run, &ahead)?;
+        refuse_end(run, machine, &ahead, trail.history())?;
         if run.completed_activities.is_empty() {
             UnitsAlone::check_done(trail.history())?;
         }
         let mut undone = Vec::new();
         if let Some(history) = trail.history() {
             for (phase, work) in history.unsettled() {
-                undone.push(Undone::new(machine, phase, &work));
+                // Where the run can go back to from there does not matter: it is elsewhere.
+                undone.push(Undone::new(None, phase, &work));
             }
             for phase in run.positions() {
                 let work = history.work(phase);

@@ -63,7 +63,14 @@ pub(super) fn refuse_leaving(
     if goes_back && !history.is_some_and(|history| history.waits_for_a_person(machine, from)) {
         return Ok(());
     }
-    Err(Refusal::NeedsApproval { phases: vec![from.clone()], turn: GateTurn::Now })
+    Err(Refusal::NeedsApproval { phases: vec![from.clone()], turn: turn_of(history, machine, from) })
+}
+
+/// When a person can decide at the gate in which the run stands. Without the history it is not known that they have to wait.
+fn turn_of(history: Option<&History>, machine: Option<&Machine>, gate: &StateName) -> GateTurn {
+    let Some(history) = history else { return GateTurn::Now };
+    let is_due = history.waits_for_a_person(machine, gate) || held_by(history.state(), machine).contains(gate);
+    if is_due { GateTurn::Now } else { GateTurn::AfterWork }
 }
 
 /// Refuses to complete a run in or before a gate that no person decided on; `ahead` are the phases that it would not come
@@ -71,7 +78,12 @@ pub(super) fn refuse_leaving(
 ///
 /// # Errors
 /// [`Refusal::NeedsApproval`].
-pub(super) fn refuse_end(run: &Owned, ahead: &[StateName]) -> Result<(), Refusal> {
+pub(super) fn refuse_end(
+    run: &Owned,
+    machine: Option<&Machine>,
+    ahead: &[StateName],
+    history: Option<&History>,
+) -> Result<(), Refusal> {
     let mut phases = Vec::new();
     for Gate { phase, status } in &run.gates {
         let is_skipped = run.current_phase.is_none() || run.is_in(phase) || ahead.contains(phase);
@@ -82,8 +94,10 @@ pub(super) fn refuse_end(run: &Owned, ahead: &[StateName]) -> Result<(), Refusal
     if phases.is_empty() {
         return Ok(());
     }
-    let is_there = phases.iter().any(|phase| run.is_in(phase));
-    let turn = if is_there { GateTurn::Now } else { GateTurn::Later };
+    let turn = match phases.iter().find(|phase| run.is_in(phase)) {
+        Some(here) => turn_of(history, machine, here),
+        None => GateTurn::Later,
+    };
     Err(Refusal::NeedsApproval { phases, turn })
 }
 

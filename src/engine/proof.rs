@@ -127,7 +127,9 @@ impl History {
         for requirement in machine.requires() {
             let phase = &requirement.state;
             let is_behind = self.phases.here.iter().any(|here| machine.is_behind(here, phase));
-            if is_behind && !self.phases.path.contains(phase) {
+            // One that was passed over stays, also if the run went around its phase after that.
+            let is_skipped = self.reason_to_skip(phase, &requirement.exec).is_some();
+            if (is_behind || is_skipped) && !self.phases.path.contains(phase) {
                 all.push((requirement, seen_to_pass(Some(self), phase, requirement)));
             }
         }

@@ -15,6 +15,8 @@ pub enum GateTurn {
     Now,
     /// When the record that was to lead through the gate is made without that: they decide on recorded work.
     AfterRecord,
+    /// When the work of the gate's phase is done: nothing in it passed yet, or something in it runs or failed.
+    AfterWork,
     /// When the run has come to the gate.
     Later,
 }
@@ -328,6 +330,9 @@ pub(super) fn instead_of(phase: &StateName, machine: &Machine) -> (Vec<StateName
 fn needs_approval(phases: &[StateName], turn: GateTurn) -> String {
     match (turn, phases) {
         (GateTurn::Later, _) => format!("a person has to decide in {} before the run can end", names(phases)),
+        (GateTurn::AfterWork, _) => {
+            format!("a person has to decide in {}, and the work there is not done yet", names(phases))
+        }
         (_, [phase]) => format!("`{phase}` waits for a person's decision"),
         _ => format!("{} wait for a person's decision", names(phases)),
     }

@@ -190,6 +190,13 @@ pub struct Unsettled {
     pub blocked: bool,
 }
 
+impl Unsettled {
+    /// Whether work failed. A person who rejects what was done at a gate sends the run back to work, which is no failure.
+    pub(in crate::model) fn is_failure(&self) -> bool {
+        !self.blocked && self.id != APPROVAL
+    }
+}
+
 impl fmt::Display for Unsettled {
     /// As in `run.yaml`: `failed in verify`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -208,7 +208,7 @@ impl Doing {
             return Some(Self::Asking);
         }
         let is_here = |status| run.positions().any(|step| run.steps.get(step) == Some(status));
-        if is_here(StepStatus::Failed) || run.unsettled.iter().any(|one| !one.blocked) {
+        if is_here(StepStatus::Failed) || run.unsettled.iter().any(Unsettled::is_failure) {
             return Some(Self::Failing);
         }
         if is_here(StepStatus::Waiting) || run.unsettled.iter().any(|one| one.blocked) {

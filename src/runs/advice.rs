@@ -11,7 +11,7 @@ use crate::model::{
     ActivityStatus, Execution, GateStatus, LastSeen, Question, ReportType, RunDocument, RunId, StateName, StepStatus,
     Suggestion, Unproved, WorkflowId, slug,
 };
-use crate::runs::commands::{exec_again, place_of, prove};
+use crate::runs::commands::{NamedNow, RunAgain, prove};
 use crate::runs::driver::{CommandSource, Driver, is_unknown_driver};
 
 /// A command, and the case in which to run it.
@@ -91,15 +91,17 @@ impl Advice {
 }
 
 /// The commands for a plan. `machine` is the run's pinned workflow, `driver` the command that drives the run, `seen` how far
-/// the run is shown.
+/// the run is shown, `named_now` tells what a command's name means today.
 pub(super) fn advice(
     history: &History,
     plan: &Plan,
     machine: Option<&Machine>,
     driver: Option<Driver>,
     seen: LastSeen,
+    named_now: &dyn Fn(&Execution) -> NamedNow,
 ) -> Advice {
-    let words = Words { history, run: history.state().id(), workflow: &history.state().document().workflow, seen };
+    let run = history.state().id();
+    let words = Words { history, run, workflow: &history.state().document().workflow, seen, named_now };
     let next = &plan.next;
     let advice = Advice::default();
     let advice = match (next.action, &next.phase) {
@@ -233,6 +235,7 @@ struct Words<'a> {
     run: &'a RunId,
     workflow: &'a WorkflowId,
     seen: LastSeen,
+    named_now: &'a dyn Fn(&Execution) -> NamedNow,
 }
 
 impl Words<'_> {
@@ -291,13 +294,17 @@ impl Words<'_> {
             return advice.or(format!("the command of {replayed} is to be run and compared again"), again);
         }
         let Some(exec) = &failed.exec else { return advice };
-        let again = exec_again(self.run, &failed.id, exec);
-        match exec.name {
-            Some(_) => Advice { command: Some(again), ..advice },
-            // What is recorded is not what was run.
-            None if exec.masked => advice,
-            None => advice.or(format!("the command is to be run again{}", place_of(exec)), again),
+        let again = self.again(&failed.id, failed.phase.as_ref(), exec);
+        match again.by_name() {
+            Some(command) => Advice { command: Some(command), ..advice },
+            None => advice.or_each(again.ways("the command is to be run again")),
         }
+    }
+
+    fn again<'w>(&'w self, id: &'w str, phase: Option<&'w StateName>, exec: &'w Execution) -> RunAgain<'w> {
+        // Without its phase it is recorded where the run is, and the phase in which it failed is never settled.
+        let phase = phase.filter(|phase| Some(*phase) != self.history.state().phase());
+        RunAgain { run: self.run, id, phase, exec, named: (self.named_now)(exec) }
     }
 
     /// Run what `phase` requires, or leave it without that for a reason. What is not trusted a person has to accept before.
@@ -311,6 +318,15 @@ impl Words<'_> {
             None => Advice::default(),
         };
         let Some(machine) = machine else { return advice };
+        let here = self.history.state().phase();
+        if missing.first().is_some_and(|one| one.is_behind)
+            && let Some(here) = here.filter(|here| !machine.is_terminal(here))
+        {
+            for to in machine.ahead_of(here) {
+                advice = advice.or(format!("`{to}` comes first, and this before the end"), self.begin(&to));
+            }
+            return advice;
+        }
         if missing.first().is_some_and(|one| one.is_behind) {
             let complete = self.status("complete", None).example("skip-reason", "why");
             return advice.or("the run is completed without it, for a reason that is noted", complete);
@@ -372,15 +388,10 @@ impl Words<'_> {
 
     /// The ways to settle a command of which flow did not see the end.
     fn run_again(&self, doubt: &InDoubt, exec: &Execution) -> Advice {
-        let again = exec_again(self.run, &doubt.id, exec);
+        let again = self.again(&doubt.id, doubt.phase.as_ref(), exec);
         let given_up =
             self.outcome_because(doubt.phase.as_ref(), Some(&doubt.id), ActivityStatus::Skipped, "why it is given up");
-        let mut advice = Advice::default();
-        // What is recorded of a masked command is not what was run.
-        if !exec.masked || exec.name.is_some() {
-            advice = advice.or(format!("it may be run once more{}", place_of(exec)), again);
-        }
-        advice.or("it is given up", given_up)
+        Advice::default().or_each(again.ways("it may be run once more")).or("it is given up", given_up)
     }
 
     /// The ways to continue work that is blocked.

@@ -1,6 +1,6 @@
 //! The command lines by which `flow exec` runs commands: those that phases require, and those that ran before.
 
-use crate::model::{Execution, RunId, Suggestion, Unproved};
+use crate::model::{Execution, RunId, StateName, Suggestion, Unproved};
 
 /// The command that shows what is missing. It names the phase if the run is not there.
 pub(crate) fn prove(run: &RunId, missing: &Unproved) -> Suggestion {
@@ -24,18 +24,56 @@ fn in_seconds(ms: u64) -> String {
     if ms.is_multiple_of(1000) { (ms / 1000).to_string() } else { format!("{}.{:03}", ms / 1000, ms % 1000) }
 }
 
-/// The command that runs the one of the activity `id` once more.
-pub(super) fn exec_again(run: &RunId, id: &str, exec: &Execution) -> Suggestion {
-    let again = Suggestion::flow("exec").option("run-id", run).option("id", id).flag("again");
-    let again = asked_as(again, Some(exec));
-    match &exec.name {
-        Some(name) => again.value(name),
-        None => exec.argv.iter().fold(again.value("--"), Suggestion::value),
-    }
+/// What the project's configuration calls today by the name under which a command ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NamedNow {
+    /// This command, and this machine may run it.
+    Same,
+    /// Another one, and this machine may run it.
+    Another,
+    /// Nothing that this machine may run, or the command had no name.
+    Nothing,
 }
 
-/// Where a command has to run, if that is not everywhere.
-pub(super) fn place_of(exec: &Execution) -> String {
-    let is_anywhere = exec.dir == "." || exec.name.is_some();
-    if is_anywhere { String::new() } else { format!(", in {}", exec.dir) }
+/// A command that ran, and is to be run once more.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RunAgain<'a> {
+    pub(super) run: &'a RunId,
+    /// The id of its activity.
+    pub(super) id: &'a str,
+    /// Where it would be recorded otherwise than before, the phase in which it ran.
+    pub(super) phase: Option<&'a StateName>,
+    pub(super) exec: &'a Execution,
+    pub(super) named: NamedNow,
+}
+
+impl RunAgain<'_> {
+    /// The command by its name, if that means what ran.
+    pub(super) fn by_name(self) -> Option<Suggestion> {
+        let name = self.exec.name.as_ref().filter(|_| self.named == NamedNow::Same)?;
+        Some(self.begin().value(name))
+    }
+
+    /// The ways to run it, each with when it is meant.
+    pub(super) fn ways(self, when: &str) -> Vec<(String, Suggestion)> {
+        if let Some(command) = self.by_name() {
+            return vec![(when.to_owned(), command)];
+        }
+        let mut ways = Vec::new();
+        // What is recorded of a masked command is not what was run.
+        if !self.exec.masked {
+            let place = if self.exec.dir == "." { String::new() } else { format!(", in {}", self.exec.dir) };
+            let command = self.exec.argv.iter().fold(self.begin().value("--"), Suggestion::value);
+            ways.push((format!("{when}{place}"), command));
+        }
+        if let (NamedNow::Another, Some(name)) = (self.named, &self.exec.name) {
+            ways.push((format!("what .flow/config.yaml now names `{name}` is to be run"), self.begin().value(name)));
+        }
+        ways
+    }
+
+    fn begin(self) -> Suggestion {
+        let again = Suggestion::flow("exec").option("run-id", self.run).maybe("phase", self.phase);
+        asked_as(again.option("id", self.id).flag("again"), Some(self.exec))
+    }
 }

@@ -195,6 +195,11 @@ fn needs_approval(run: &RunId, turn: GateTurn) -> Help {
     let first = match turn {
         GateTurn::Now => "",
         GateTurn::AfterRecord => "record it without --advance; then ",
+        GateTurn::AfterWork => {
+            return flow("resume", run)
+                + " says what is to be done there; then a person decides, in a terminal of their own, with "
+                + flow("approve", run);
+        }
         GateTurn::Later => {
             return flow("resume", run) + " says how to come to it, and " + flow("cancel", run) + " gives the run up";
         }

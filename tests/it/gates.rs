@@ -52,6 +52,42 @@ fn a_run_that_has_not_come_to_its_gate_is_sent_there() {
 }
 
 #[test]
+fn who_would_leave_a_gate_before_its_work_is_done_is_sent_to_the_work() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    let phases = "apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata: {id: w}\nphases:\n  - id: code\n  - id: ship\n    gate: person\n  - id: after\n";
+    std::fs::create_dir_all(sandbox.path(".flow/workflows")).unwrap();
+    std::fs::write(sandbox.path(".flow/workflows/w.workflow.yaml"), phases).unwrap();
+    sandbox.flow(["start", "w", "--id", "r1"]).ok();
+    sandbox.record("r1", "code", "code");
+    for status in ["running", "failed"] {
+        sandbox.flow(["record-activity", "--run-id", "r1", "--phase", "ship", "--id", "s", "--status", status]).ok();
+        let error = sandbox.flow(["record-activity", "--run-id", "r1", "--phase", "after", "--id", "a", "--json"]);
+        let error = error.exits(4).error();
+        let why = "run r1: a person has to decide in `ship`, and the work there is not done yet";
+        assert_eq!(error["message"], why, "{status}");
+        assert!(error["help"].as_str().unwrap().starts_with("`flow resume r1` says what"), "{error}");
+    }
+}
+
+#[test]
+fn a_person_who_decides_sees_what_was_left_undone_and_why() {
+    if !has_terminals("a_person_who_decides_sees_what_was_left_undone_and_why") {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let id = sandbox.start("merge-pr");
+    sandbox.record(&id, "preflight", "preflight");
+    let skips = ["--phase", "confirm", "--id", "confirm", "--skip-reason", "the runner is down"];
+    let over = ["record-activity", "--run-id", &id, "--phase", "verify", "--id", "v", "--status", "failed"];
+    sandbox.flow(over).ok();
+    sandbox.flow(["record-activity", "--run-id", &id].iter().chain(&skips)).ok();
+    let seen = at_a_terminal(&sandbox, &["approve", &id], "n\r", 4);
+    assert!(seen.contains("verify: 002 v failed"), "{seen}");
+    assert!(seen.contains("verify (event 4): the runner is down"), "{seen}");
+}
+
+#[test]
 fn no_command_of_an_agent_leaves_a_gate() {
     let (sandbox, id) = waiting();
     let before = sandbox.events(&id);
@@ -275,6 +311,9 @@ fn what_a_person_rejects_goes_back_to_work_and_waits_again() {
     assert!(report["reason"].as_str().unwrap().ends_with(": the tests are red"), "{report}");
     let ways = report["next"]["alternatives"].to_string();
     assert!(ways.contains("`confirm` shows that `verify` needs more work"), "{ways}");
+    // It goes back to work, so it waits for no one.
+    let attention = sandbox.flow(["attention", "--json"]).ok().json();
+    assert!(!attention.to_string().contains("\"waits\""), "{attention:#}");
     needs_approval(&sandbox.flow(["record-activity", "--phase", "merge", "--id", "m"]), "after a rejection");
     sandbox.record(&id, "verify", "verify-2");
     sandbox.record(&id, "confirm", "confirm-2");

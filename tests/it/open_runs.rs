@@ -226,9 +226,9 @@ fn summaries_that_are_damaged_foreign_or_of_another_version_are_not_believed() {
     let summary = |line: &str| line.splitn(4, ' ').nth(3).unwrap().to_owned();
     let cut = |at: usize| whole[..at].to_owned();
     let damages = [
-        whole.replace("v6 ", "v4 "),
-        whole.replace("v6 ", ""),
-        whole.replace("v6 ", "v7 "),
+        whole.replace("v7 ", "v4 "),
+        whole.replace("v7 ", ""),
+        whole.replace("v7 ", "v8 "),
         // The summary of another run, and that of another one under the name of this one.
         whole.replace(&summary(one), &summary(other)),
         whole.replace(&summary(one), &summary(one).replace("cancelled", "active")),

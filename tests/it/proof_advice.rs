@@ -252,3 +252,88 @@ fn a_command_with_a_secret_is_not_offered_to_be_run_again() {
     let found = resumed(&sandbox, "r1").to_string();
     assert!(!found.contains("flow exec"), "{found}");
 }
+
+#[test]
+fn a_command_that_failed_in_a_phase_which_was_left_is_run_again_in_it() {
+    let phases = PHASES.replace("    requires: [{exec: test}]\n", "");
+    let waits = "\"sh -c 'while ! test -f go; do sleep 0.02; done; test -f fixed'\"";
+    let sandbox = project("w.workflow.yaml", &phases, waits);
+    sandbox.flow(["start", "w", "--id", "r1"]).ok();
+    let mut exec = sandbox.flow_command();
+    let mut exec = exec.args(["exec", "--run-id", "r1", "test"]).spawn().unwrap();
+    let began =
+        || sandbox.flow(["resume", "r1", "--json"]).json()["in_doubt"].as_array().is_some_and(|all| !all.is_empty());
+    while !began() {}
+    sandbox.record("r1", "verify", "look");
+    sandbox.flow(["record-activity", "--run-id", "r1", "--phase", "ship", "--id", "ship"]).ok();
+    fs::write(sandbox.path("go"), "").unwrap();
+    assert!(!exec.wait().unwrap().success());
+    fs::write(sandbox.path("fixed"), "").unwrap();
+    let again = command(&resumed(&sandbox, "r1"));
+    assert_eq!(again, "flow exec --run-id r1 --phase verify --id test --again test");
+    follow(&sandbox, &again).ok();
+    assert_eq!(resumed(&sandbox, "r1")["next"]["action"], "complete");
+}
+
+#[test]
+fn a_command_is_run_again_by_its_name_only_if_the_name_still_means_it() {
+    let phases = PHASES.replace("    requires: [{exec: test}]\n", "");
+    let sandbox = project("w.workflow.yaml", &phases, "'false'");
+    sandbox.flow(["start", "w", "--id", "r1"]).ok();
+    sandbox.flow(["exec", "--run-id", "r1", "test"]).exits(1);
+    let (named, as_it_was) =
+        ("flow exec --run-id r1 --id test --again test", "flow exec --run-id r1 --id test --again -- false");
+    assert_eq!(command(&resumed(&sandbox, "r1")), named);
+    for (config, accepted) in
+        [("commands: {}\n", false), ("commands: {test: 'true'}\n", false), ("commands: {test: 'true'}\n", true)]
+    {
+        fs::write(sandbox.path(".flow/config.yaml"), config).unwrap();
+        if accepted {
+            sandbox.flow(["trust", "--yes"]).ok();
+        }
+        let report = resumed(&sandbox, "r1");
+        assert!(!command(&report).contains("exec"), "{config}: {report}");
+        let ways = alternatives(&report);
+        assert!(ways.contains(&as_it_was.to_owned()), "{config}: {ways:?}");
+        assert_eq!(ways.contains(&named.to_owned()), accepted, "{config}: {ways:?}");
+    }
+}
+
+#[test]
+fn what_is_to_be_shown_of_a_phase_behind_does_not_end_the_run_on_its_way() {
+    let phases = "apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata: {id: w}\nphases:\n  - id: plan\n  - id: code\n  - id: ship\n";
+    let sandbox = project("w.workflow.yaml", phases, "'true'");
+    sandbox.flow(["start", "w", "--id", "r1"]).ok();
+    sandbox.record("r1", "plan", "p");
+    sandbox.record("r1", "code", "c");
+    let asks = phases.replace("  - id: plan\n", "  - id: plan\n    requires: [{exec: test}]\n");
+    fs::write(sandbox.path(".flow/workflows/w.workflow.yaml"), asks).unwrap();
+    sandbox.flow(["workflow", "adopt", "r1"]).ok();
+    let report = resumed(&sandbox, "r1");
+    assert_eq!(command(&report), "flow exec --run-id r1 --phase plan test");
+    let ways = alternatives(&report);
+    assert_eq!(ways, ["flow record-activity --run-id r1 --phase ship --id ship --status running"]);
+    follow(&sandbox, &ways[0]).ok();
+}
+
+#[test]
+fn a_requirement_that_was_passed_over_stays_when_the_run_goes_around_its_state() {
+    let definition = BRANCHES.replace("verify: [", "b: [").replace(
+        "  [*] --> code\n  code --> verify\n  code --> docs\n  verify --> done\n  docs --> done\n  done --> [*]\n",
+        "  [*] --> s\n  s --> a\n  s --> b\n  a --> b\n  a --> t\n  b --> a\n  b --> t\n  t --> [*]\n",
+    );
+    let sandbox = project("p.md", &definition, "'true'");
+    sandbox.flow(["start", "p", "--id", "r1"]).ok();
+    let record = |phase: &str, id: &str, more: &[&str]| {
+        let args = ["record-activity", "--run-id", "r1", "--phase", phase, "--id", id];
+        sandbox.flow(args.iter().chain(more)).ok();
+    };
+    record("s", "s1", &[]);
+    record("a", "a1", &[]);
+    record("b", "b1", &[]);
+    record("a", "a2", &["--skip-reason", "the runner is down"]);
+    record("t", "t1", &[]);
+    sandbox.flow(["complete", "r1"]).ok();
+    let verified = sandbox.flow(["verify", "r1", "--evidence", "--json"]).exits(1).json();
+    assert_eq!(verified["required"][0]["skip_reason"], "the runner is down", "{verified:#}");
+}

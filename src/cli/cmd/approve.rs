@@ -8,7 +8,7 @@ use crate::cli::out::{Ended, Out};
 use crate::cli::page::{self, TextPage, or_empty};
 use crate::cli::prompt::Prompt;
 use crate::model::{DecidedAt, GateStatus, LastSeen};
-use crate::runs::{self, ApproveReport, ApproveRequest, Context, Error, GateReport};
+use crate::runs::{self, ApproveReport, ApproveRequest, Context, Error, GateReport, ShownSkip};
 
 pub(super) fn run(cx: &Context, approves: bool, args: ApproveArgs, out: &mut Out) -> Ended {
     let Some(report) = decide(cx, approves, args, out)? else {
@@ -69,6 +69,12 @@ fn shown(gate: &GateReport, page: &mut TextPage) {
     }
     for missing in &gate.unproved {
         page.field("missing", &missing.to_string());
+    }
+    for one in &gate.left_undone {
+        page.field("undone", &one.to_string());
+    }
+    for ShownSkip { phase, reason, seq, .. } in &gate.skipped {
+        page.field("skipped", &format!("{phase} (event {seq}): {reason}"));
     }
     if gate.records.is_empty() {
         page.line("  nothing is recorded in it");

@@ -3,11 +3,12 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::engine::{Attempt, Refusal, gate_to_decide, held_by};
+use crate::engine::{Attempt, LeftUndone, Refusal, gate_to_decide, held_by};
 use crate::model::{GateStatus, LastSeen, RunId, StateName, Unproved, WorkflowId};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::look::seen::{seen_evidence, unproved_now};
+use crate::runs::look::show::{ShownSkip, skipped};
 use crate::runs::open::select::select_run_to_write;
 use crate::runs::open::view::for_reading;
 
@@ -28,6 +29,10 @@ pub struct GateReport {
     pub status: GateStatus,
     /// The commands that it requires and that were not seen to pass on the files as they are. Running one takes the decision back.
     pub unproved: Vec<Unproved>,
+    /// What the run left behind without settling it.
+    pub left_undone: Vec<LeftUndone>,
+    /// Why phases were left although their work was not done.
+    pub skipped: Vec<ShownSkip>,
     /// Its latest records, oldest first.
     pub records: Vec<Attempt>,
     /// How far who sees this has seen the run.
@@ -66,6 +71,8 @@ pub fn gate(cx: &Context, run: Option<&str>) -> Result<GateReport> {
         description: machine.and_then(|machine| machine.state(&phase)?.description.clone()),
         status: view.history.gate(&phase).unwrap_or(GateStatus::Closed),
         unproved,
+        left_undone: view.history.left_undone(),
+        skipped: skipped(&view.history),
         records,
         seen: view.last_seen(),
         phase,

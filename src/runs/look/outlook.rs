@@ -10,8 +10,9 @@ use serde::Serialize;
 use crate::disk::Links;
 use crate::engine::{self, Action, Damage, Drift, Fault, History, Outlook, Plan, Presence, RunState, Verdict};
 use crate::machine::{Difference, Machine};
-use crate::model::{Explain as _, LostRange, RunId, Seq, StateName, Suggestion, WorkflowId};
+use crate::model::{Execution, Explain as _, LostRange, RunId, Seq, StateName, Suggestion, WorkflowId};
 use crate::runs::advice::{Alternative, adopt, advice, bring_back, reopen, unknown_driver};
+use crate::runs::commands::NamedNow;
 use crate::runs::context::OpenedProject;
 use crate::runs::error::ends_at;
 use crate::runs::here::{named_here, place_from, place_of_caller};
@@ -89,12 +90,20 @@ pub(in crate::runs) struct NextSteps {
     pub(in crate::runs) notes: Vec<String>,
 }
 
+/// What the project's configuration calls today by the name of a command that ran.
+fn named_now(project: &OpenedProject, exec: &Execution) -> NamedNow {
+    let Some(Ok(argv)) = exec.name.as_ref().map(|name| trusted(project, name)) else { return NamedNow::Nothing };
+    // Of a masked command only the name tells.
+    if exec.masked || argv == exec.argv { NamedNow::Same } else { NamedNow::Another }
+}
+
 /// A plan in words and commands.
 pub(super) fn next_steps(opened: OpenedRun<'_>, outlook: &Outlook<'_>, plan: &Plan) -> NextSteps {
     let OpenedRun { project, run, view } = opened;
     let document = view.history.state().document();
     let driver = driver_from_here(project, view);
-    let mut advice = advice(&view.history, plan, view.machine.as_ref(), driver, view.last_seen());
+    let named_now = |exec: &Execution| named_now(project, exec);
+    let mut advice = advice(&view.history, plan, view.machine.as_ref(), driver, view.last_seen(), &named_now);
     if plan.verdict == Verdict::Drifted {
         advice.alternatives = ways_after_drift(project, view, outlook);
     }
@@ -211,8 +220,9 @@ fn ways_after_drift(project: &OpenedProject, view: &View, outlook: &Outlook<'_>)
     }
     let before = Outlook { drift: Drift::None, ..outlook.clone() };
     let driver = driver_from_here(project, view);
-    let advice =
-        advice(&view.history, &engine::resume(&view.history, &before), view.machine.as_ref(), driver, view.last_seen());
+    let plan = engine::resume(&view.history, &before);
+    let named_now = |exec: &Execution| named_now(project, exec);
+    let advice = advice(&view.history, &plan, view.machine.as_ref(), driver, view.last_seen(), &named_now);
     let mut older = advice.alternatives;
     if let Some(command) = advice.command {
         older.insert(0, Alternative::new("it is to be begun", command));
