@@ -32,7 +32,8 @@ impl ChoosesStore for SharedStores {
             Ok(store) if store.is_accepted(project) => return Ok(Some(Arc::new(store.open(project)?))),
             Ok(store) => store.unaccepted(project),
             Err(error) => {
-                UnacceptedStore { at: Address::new(named), place: Err(Box::new(error.problem())), has_moved: false }
+                let at = Address::new(without_login(&named));
+                UnacceptedStore { at, place: Err(Box::new(error.problem())), has_moved: false }
             }
         };
         Ok(Some(Arc::new(Unaccepted::new((**project).clone(), unaccepted))))
@@ -70,7 +71,7 @@ impl NamedStore {
             StorePlace::Git { url, .. } => without_login(url),
             #[cfg(feature = "network")]
             StorePlace::Bucket(place) => match &place.endpoint {
-                Some(endpoint) => format!("{} at {}", self.name, without_login(endpoint)),
+                Some(endpoint) => format!("{} at {}, region {}", self.name, without_login(endpoint), place.region),
                 None => format!("{} in {}", self.name, place.region),
             },
         }

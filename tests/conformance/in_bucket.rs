@@ -559,3 +559,13 @@ fn a_name_with_a_dot_is_a_run_like_others() {
     carrier.remove(&id("a.b"), LEFT).unwrap();
     assert_eq!(bucket.names(), [""; 0]);
 }
+
+#[test]
+fn a_run_that_is_listed_and_was_never_begun_is_no_lost_one() {
+    let bucket = Bucket::default();
+    let one: SharedInBucket = Machine::with(bucket.clone());
+    bucket.insert(&format!("open/{RUN}"), "{\"seq\":0,\"event\":null,\"at\":null}\n", None);
+    assert_eq!(one.shared().refresh(RefreshScope::All, &request()).unwrap(), [""; 0]);
+    start_as(&one.context(), RUN, Some(7)).unwrap();
+    assert_eq!(one.shared().refresh(RefreshScope::All, &request()).unwrap(), [""; 0]);
+}

@@ -598,7 +598,7 @@ fn a_digest_of_another_recap_is_found_by_verify_and_misleads_no_reader() {
         sandbox.inside(["verify", "r1"]).ok();
         assert_eq!(told(&sandbox)[0], wanted);
     }
-    name_another_recap(&sandbox, "6:10-00000000");
+    name_another_recap(&sandbox, "7:10-00000000");
     let report = sandbox.inside(["verify", "r1", "--json"]).exits(65).json();
     let why = &report["differences"][0]["why"];
     assert_eq!(why, "the recap of the run up to here has another digest", "{report}");

@@ -540,3 +540,22 @@ fn what_a_run_that_is_over_was_about_is_free_whatever_its_mark_says() {
     laptop.flow(["start", "build", "--issue", "17"]).exits(1);
     assert_eq!(codes(server), [] as [&str; 0]);
 }
+
+#[test]
+fn a_reference_in_the_way_is_told_at_once_with_the_words_of_the_server() {
+    let Team { laptop, .. } = &Team::sharing();
+    laptop.git(&["push", "-q", "origin", "HEAD:refs/heads/flow"]);
+    let refused = laptop.flow(["remote", "use", "git:origin#refs/heads/flow/", "--json"]).exits(1).error();
+    assert_eq!(refused["code"], "store_broken", "{refused}");
+    assert!(refused["message"].as_str().unwrap().contains("'refs/heads/flow' exists; cannot create"), "{refused}");
+}
+
+#[test]
+fn a_login_in_the_name_of_a_store_is_not_shown() {
+    let Team { laptop, .. } = &Team::new();
+    name_store(laptop, "git:https://ada:hunter2@example.org/x");
+    for args in [&["list"][..], &["start", "build"], &["doctor"], &["hud"]] {
+        let answer = laptop.flow(args);
+        assert!(!format!("{answer:?}").contains("hunter2"), "{args:?}: {answer:?}");
+    }
+}

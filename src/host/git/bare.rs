@@ -391,10 +391,12 @@ impl BareRepository {
         let refused: Vec<_> = out.lines().filter(|line| line.starts_with('!')).collect();
         // What a rule of the repository declined, it will decline the next time. Of the others in the push git says that as well.
         let declined = refused.iter().find(|line| !is_stale(line) && !line.contains("atomic"));
-        if declined.is_none() && refused.iter().any(|line| is_stale(line)) {
+        let (why, complaint) = (self.complaint(&answer), String::from_utf8_lossy(&answer.complaint));
+        // A reference that would stand below another one cannot be made by any writer.
+        let is_in_the_way = complaint.contains("' exists; cannot create '");
+        if declined.is_none() && !is_in_the_way && refused.iter().any(|line| is_stale(line)) {
             return Pushed::Stale;
         }
-        let (why, complaint) = (self.complaint(&answer), String::from_utf8_lossy(&answer.complaint));
         if let Some(line) = declined.or(refused.first()) {
             let mut said = line.rsplit('\t').next().unwrap_or(line).to_owned();
             for own in complaint.lines().filter_map(words_of_the_other).take(WORDS) {

@@ -173,8 +173,10 @@ pub(in crate::runs) fn evidence_of<'a>(
     let mut unnamed: BTreeMap<String, u64> = run.evidence()?.into_iter().collect();
     let mut files = unnamed.clone();
     for (name, kept) in kept_elsewhere(run)? {
-        // It comes from the store when someone reads it.
-        files.entry(name).or_insert(kept.bytes);
+        // It comes from the store when someone reads it, unless it is longer than what a store keeps.
+        if kept.bytes <= run.evidence_limit() as u64 {
+            files.entry(name).or_insert(kept.bytes);
+        }
     }
     let mut found = Vec::new();
     let mut keepers = Keepers::of(project, run, &files);

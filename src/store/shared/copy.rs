@@ -55,7 +55,11 @@ impl Copies {
     ) -> Result<Vec<String>, StoreError> {
         let deadline = Instant::now() + request.wait;
         let Some(run) = self.existing(id)? else {
-            let lines = self.lines(id, Seq(1), mark, deadline)?;
+            let lines = match self.lines(id, Seq(1), mark, deadline) {
+                // It is listed before it begins, and its creator is about to begin it, or died.
+                Err(StoreError::Lost { .. }) => return Ok(Vec::new()),
+                lines => lines?,
+            };
             // Before anything is made: the lines may not be those of a run.
             self.check(id, Seq(0), &lines)?;
             return self.make(id, &lines, request).map(|()| Vec::new());
