@@ -102,8 +102,8 @@ pub(super) fn next_steps(opened: OpenedRun<'_>, outlook: &Outlook<'_>, plan: &Pl
     let OpenedRun { project, run, view } = opened;
     let document = view.history.state().document();
     let driver = driver_from_here(project, view);
-    let named_now = |exec: &Execution| named_now(project, exec);
-    let mut advice = advice(&view.history, plan, view.machine.as_ref(), driver, view.last_seen(), &named_now);
+    let machine = view.machine.as_ref();
+    let mut advice = advice(&view.history, plan, machine, driver, view.last_seen(), &|exec| named_now(project, exec));
     if plan.verdict == Verdict::Drifted {
         advice.alternatives = ways_after_drift(project, view, outlook);
     }
@@ -221,8 +221,8 @@ fn ways_after_drift(project: &OpenedProject, view: &View, outlook: &Outlook<'_>)
     let before = Outlook { drift: Drift::None, ..outlook.clone() };
     let driver = driver_from_here(project, view);
     let plan = engine::resume(&view.history, &before);
-    let named_now = |exec: &Execution| named_now(project, exec);
-    let advice = advice(&view.history, &plan, view.machine.as_ref(), driver, view.last_seen(), &named_now);
+    let machine = view.machine.as_ref();
+    let advice = advice(&view.history, &plan, machine, driver, view.last_seen(), &|exec| named_now(project, exec));
     let mut older = advice.alternatives;
     if let Some(command) = advice.command {
         older.insert(0, Alternative::new("it is to be begun", command));
