@@ -559,3 +559,24 @@ fn a_login_in_the_name_of_a_store_is_not_shown() {
         assert!(!format!("{answer:?}").contains("hunter2"), "{args:?}: {answer:?}");
     }
 }
+
+#[test]
+fn the_log_of_a_shared_run_says_that_its_store_was_not_reached() {
+    let Team { laptop, .. } = &Team::sharing();
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    assert_eq!(laptop.flow(["log", "r1"]).ok().stderr, "");
+    laptop.git(&["remote", "set-url", "origin", "/nowhere/hub.git"]);
+    let told = laptop.flow(["log", "r1"]).ok().stderr;
+    assert!(told.contains("another address of it was accepted"), "{told}");
+}
+
+#[test]
+fn every_face_says_that_a_configuration_which_cannot_be_read_may_name_a_store() {
+    let Team { laptop, .. } = &Team::sharing();
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    fs::write(laptop.path(".flow/config.yaml"), "<<<<<<< ours\nstore: git:origin\n=======\n>>>>>>> theirs\n").unwrap();
+    let seen = laptop.flow(["hud"]).ok().stdout;
+    assert_eq!(seen, "a store that .flow/config.yaml may name cannot be used\n");
+    let page = Server::of(laptop).get("/").body;
+    assert!(page.contains("The shared runs in a store that .flow/config.yaml may name are not seen here: "), "{page}");
+}

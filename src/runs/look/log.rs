@@ -42,6 +42,10 @@ pub struct LogReport {
     pub skipped: Vec<SkippedLine>,
     /// How many more such lines there are.
     pub more_skipped: usize,
+    /// What a reader should know of a run that machines share.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    pub warnings: Vec<String>,
 }
 
 /// A line that is not an event of flow.
@@ -60,17 +64,17 @@ pub struct SkippedLine {
 /// # Errors
 /// [`crate::runs::Error::NoSuchRun`], and [`crate::runs::Error::Store`] when the log cannot be read.
 pub fn log(cx: &Context, request: &LogRequest) -> Result<LogReport> {
-    let run = logged_run(cx, request)?;
+    let (run, warnings) = logged_run(cx, request)?;
     // A reader who goes on needs the end of the log alone, if flow wrote all of it in order.
     if request.after > Seq(0)
         && let Some(end) = run.orderly_end(request.after)?
         && end.at.is_some()
         && !end.has_others
     {
-        return Ok(part(end.newer, request.after, request.limit));
+        return Ok(LogReport { warnings, ..part(end.newer, request.after, request.limit) });
     }
     // Numbers of lines count from the beginning, and only all of a log tells what a merge brought.
-    Ok(page(run.log()?, request.after, request.limit))
+    Ok(LogReport { warnings, ..page(run.log()?, request.after, request.limit) })
 }
 
 /// Starts to follow a run's log.
@@ -78,16 +82,17 @@ pub fn log(cx: &Context, request: &LogRequest) -> Result<LogReport> {
 /// # Errors
 /// As [`log`].
 pub fn follow(cx: &Context, request: &LogRequest) -> Result<Follow> {
-    let run = logged_run(cx, request)?;
-    Ok(Follow { cx: cx.clone(), run, after: request.after, position: Position::default() })
+    let (run, warnings) = logged_run(cx, request)?;
+    Ok(Follow { cx: cx.clone(), run, after: request.after, position: Position::default(), warnings })
 }
 
-fn logged_run(cx: &Context, request: &LogRequest) -> Result<Box<dyn StoredRun>> {
+/// The run, and what a reader should know if machines share it.
+fn logged_run(cx: &Context, request: &LogRequest) -> Result<(Box<dyn StoredRun>, Vec<String>)> {
     let project = cx.project()?;
-    ask_store(&project, RefreshScope::All);
+    let warnings = ask_store(&project, RefreshScope::All);
     let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
     // Its directory is here, but git has its log on another branch: no log would look like an empty one.
-    if run.presence() == Presence::Away { Err(elsewhere(&project, &*run)) } else { Ok(run) }
+    if run.presence() == Presence::Away { Err(elsewhere(&project, &*run)) } else { Ok((run, warnings)) }
 }
 
 /// A part of a log: at most `limit` events after the position `after`.
@@ -117,7 +122,7 @@ fn part(newer: impl IntoIterator<Item = Event>, after: Seq, limit: Option<usize>
     let events: Vec<_> = newer.by_ref().take(limit.unwrap_or(usize::MAX)).collect();
     let last = events.last().map_or(after, |event| event.seq);
     let next = if newer.next().is_some() { Some(last) } else { None };
-    LogReport { next, events, skipped: Vec::new(), more_skipped: 0 }
+    LogReport { next, events, skipped: Vec::new(), more_skipped: 0, warnings: Vec::new() }
 }
 
 /// A log that is followed.
@@ -126,6 +131,8 @@ pub struct Follow {
     run: Box<dyn StoredRun>,
     after: Seq,
     position: Position,
+    /// What a reader should know of a run that machines share.
+    pub warnings: Vec<String>,
 }
 
 impl Follow {

@@ -45,10 +45,15 @@ pub struct UnseenStore {
 }
 
 impl UnseenStore {
-    /// That of a project; `None` if there is nothing to be accepted.
+    /// That of a project; `None` if it names none, or one that is used.
     #[must_use]
     pub fn of(project: &OpenedProject) -> Option<Self> {
-        let store = project.runs().not_accepted()?;
+        let Some(store) = project.runs().not_accepted() else {
+            // Without the configuration it is not known whether there is a store.
+            let error = project.catalog().store().err()?;
+            let store = "a store that .flow/config.yaml may name".to_owned();
+            return Some(Self { store, acceptable: false, told: error.one_line() });
+        };
         let (acceptable, told) = match &store.place {
             Ok(_) => (true, store.help().to_string()),
             Err(problem) => (false, format!("{problem}; {}", store.help())),

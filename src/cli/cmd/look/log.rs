@@ -26,12 +26,14 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: LogArgs, out: &mut Out) -> En
         return follow(cx, &request, out);
     }
     let report = runs::log(cx, &request)?;
+    out.warnings(&report.warnings);
     Ok(out.answer(&report, |page| fill(&report, page)))
 }
 
 /// Prints events until the run is over or removed, or until the reader of standard output is gone.
 fn follow(cx: &Context, request: &LogRequest, out: &mut Out) -> Ended {
     let mut follow = runs::follow(cx, request)?;
+    out.warnings(&follow.warnings);
     loop {
         // Ask before polling: events that were logged before the run ended are printed then.
         let over = follow.is_over();
