@@ -49,7 +49,7 @@ const EXAMPLES: [(&str, [&str; 2]); 81] = [
     ("log", ["flow log --after 8", "flow log '#42' --follow"]),
     ("watch", ["flow watch", "flow watch --search '#42' --notify"]),
     ("serve", ["flow serve", "flow serve ~/src/api ~/src/app --allow-actions"]),
-    ("wait", ["flow wait '#42' && git push", "flow wait --timeout 600"]),
+    ("wait", ["flow wait '#42' && git push", "flow wait --commands --timeout 600"]),
     ("evidence", ["flow evidence '#42'", "flow evidence --all"]),
     ("export", ["flow export --format html -o run.html", "flow export '#42' --format mermaid"]),
     ("report", ["flow report '#42' > pull-request.md", "flow report --format json"]),

@@ -11,7 +11,7 @@ use crate::model::{
     ActivityStatus, Execution, GateStatus, LastSeen, Question, ReportType, RunDocument, RunId, StateName, StepStatus,
     Suggestion, Unproved, WorkflowId, slug,
 };
-use crate::runs::commands::{NamedNow, RunAgain, prove};
+use crate::runs::commands::{NamedNow, RunAgain, prove, wait_for_commands};
 use crate::runs::driver::{CommandSource, Driver, is_unknown_driver};
 
 /// A command, and the case in which to run it.
@@ -370,8 +370,7 @@ impl Words<'_> {
         let advice = match &doubt.exec {
             // flow sees the end of a command at work, and refuses any other word of it.
             Some(_) if doubt.alive == Some(true) => {
-                return Advice::default()
-                    .or("its end is to be waited for", Suggestion::flow("log").value(self.run).flag("follow"));
+                return Advice::default().or("its end is to be waited for", wait_for_commands(self.run));
             }
             Some(exec) => self.run_again(doubt, exec),
             // Without it, the report that a step ended well is refused.

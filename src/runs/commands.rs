@@ -1,5 +1,7 @@
 //! The command lines by which `flow exec` runs commands: those that phases require, and those that ran before.
 
+use std::fmt::Display;
+
 use crate::model::{Execution, RunId, StateName, Suggestion, Unproved};
 
 /// The command that shows what is missing. It names the phase if the run is not there.
@@ -7,6 +9,11 @@ pub(crate) fn prove(run: &RunId, missing: &Unproved) -> Suggestion {
     let phase = missing.is_elsewhere.then_some(&missing.phase);
     let command = Suggestion::flow("exec").option("run-id", run).maybe("phase", phase);
     asked_as(command, missing.last.as_deref()).value(&missing.exec)
+}
+
+/// The command that returns when the commands have ended that flow runs.
+pub(crate) fn wait_for_commands(run: impl Display) -> Suggestion {
+    Suggestion::flow("wait").value(run).flag("commands")
 }
 
 /// The command with the options with which it ran the last time: without its inputs, it would prove less.

@@ -167,7 +167,7 @@ fn a_command_whose_end_was_not_seen_is_in_doubt_and_never_run_by_itself() {
     let (flow, command) = waiting(&sandbox, ":", "sleep 60");
     let waits = sandbox.flow(["resume", "r1", "--json"]).ok().json();
     assert_eq!((&waits["verdict"], &waits["in_doubt"][0]["alive"]), (&json!("reconcile"), &json!(true)));
-    assert_eq!(waits["next"]["alternatives"][0]["command"], "flow log r1 --follow", "{waits}");
+    assert_eq!(waits["next"]["alternatives"][0]["command"], "flow wait r1 --commands", "{waits}");
     assert_eq!(waits["next"]["alternatives"].as_array().unwrap().len(), 1, "{waits}");
     let error = exec(&sandbox, &["--id", "t", "--again", "--json"], &["true"]).exits(5).error();
     assert_eq!(error["code"], "exec_runs");
@@ -655,6 +655,36 @@ fn output_that_no_one_reads_holds_up_neither_the_time_limit_nor_a_signal_nor_the
 }
 
 #[test]
+fn what_is_proposed_while_a_command_runs_returns_when_the_command_ends() {
+    for (script, ends, session) in [("true", 0, None), ("exit 3", 4, None), ("true", 0, Some("s1"))] {
+        let sandbox = sandbox();
+        let (flow, _command) =
+            waiting(&sandbox, ":", &format!("while test ! -e .flow/go; do sleep 0.05; done; {script}"));
+        if let Some(session) = session {
+            sandbox.flow(["resume", "r1", "--claim", "--session", session]).ok();
+        }
+        let told = sandbox.flow(["resume", "r1", "--json"]).json();
+        let way = if session.is_some() {
+            "flow wait r1 --commands".into()
+        } else {
+            told["next"]["alternatives"][0]["command"].clone()
+        };
+        assert_eq!(way, "flow wait r1 --commands");
+        let mut command = sandbox.flow_command();
+        command.args(way.as_str().unwrap().split(' ').skip(1));
+        let mut wait = spawned(command);
+        let still = sandbox.flow(["wait", "r1", "--commands", "--timeout", "0.6", "--json"]).exits(5).error();
+        assert_eq!((&still["code"], wait.try_wait().unwrap()), (&json!("time_over"), None));
+        fs::write(sandbox.path(".flow/go"), "").unwrap();
+        answered(flow);
+        let ended = answered(wait).exits(ends);
+        assert!(ended.stdout.ends_with('\n') && ended.stdout.contains("  r1  "), "{ended:?}");
+        // Nothing runs, so that there is nothing to wait for.
+        sandbox.flow(["wait", "r1", "--commands"]).exits(ends);
+    }
+}
+
+#[test]
 fn what_would_end_or_leave_the_work_of_a_command_that_runs_says_to_wait_for_it() {
     let sandbox = sandbox();
     let (flow, _command) = waiting(&sandbox, ":", "sleep 60");
@@ -669,7 +699,7 @@ fn what_would_end_or_leave_the_work_of_a_command_that_runs_says_to_wait_for_it()
     ] {
         let answer = sandbox.flow(way.iter().chain(&["--json"])).exits(5);
         let told = format!("{}{}", answer.stdout, answer.stderr);
-        assert!(told.contains("001 t still runs") && told.contains("flow log r1 --follow"), "{way:?}: {told}");
+        assert!(told.contains("001 t still runs") && told.contains("flow wait r1 --commands"), "{way:?}: {told}");
     }
     // Anyone may give it up.
     sandbox.flow(["cancel", "r1", "--reason", "it hangs"]).ok();

@@ -99,6 +99,9 @@ pub(crate) struct WaitArgs {
     /// Give up after so many seconds [default: never]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,
+    /// End also when no command that flow exec began still runs
+    #[arg(long)]
+    pub(crate) commands: bool,
 }
 
 // Arguments of `export`.

@@ -7,6 +7,8 @@ use crate::runs::look::card::{Card, read_card};
 use crate::runs::look::outlook::Definitions;
 use crate::runs::open::checkout::elsewhere;
 use crate::runs::open::name::open_run_exactly;
+use crate::runs::open::recap::for_deciding;
+use crate::runs::write::begun::has_command_at_work;
 use crate::store::Presence;
 
 /// What the run `id` needs now, by its whole id.
@@ -20,6 +22,16 @@ pub fn card_of(cx: &Context, id: &str) -> Result<Card> {
         return Err(elsewhere(&project, &*run));
     }
     Ok(read_card(&project, &*run, &Definitions::default())?.0)
+}
+
+/// Whether a command that flow runs is at work in the run `id`.
+///
+/// # Errors
+/// As [`card_of`].
+pub fn runs_command(cx: &Context, id: &str) -> Result<bool> {
+    let project = cx.project()?;
+    let view = for_deciding(&project, &*open_run_exactly(&project, id)?)?;
+    Ok(has_command_at_work(&view.history))
 }
 
 /// What these runs need now; those that are gone or cannot be read are left out.

@@ -3,8 +3,9 @@
 use crate::engine::{Caller, History, Refusal, Undone, in_doubt};
 use crate::host::{Holder, Liveness};
 use crate::model::{
-    ActivityRecorded, ActivityStatus, EventKind, Execution, Help, Kind, Number, Problem, RunId, StepStatus, Suggestion,
+    ActivityRecorded, ActivityStatus, EventKind, Execution, Help, Kind, Number, Problem, RunId, StepStatus,
 };
+use crate::runs::commands::wait_for_commands;
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 
@@ -46,6 +47,11 @@ fn is_at_work(exec: Option<&Execution>, by: &[String]) -> bool {
         && by.any(|by| by.parse::<Holder>().is_ok_and(|holder| holder.liveness() == Liveness::Alive))
 }
 
+/// Whether flow runs a command of the run, as far as its process can be seen from here.
+pub(in crate::runs) fn has_command_at_work(history: &History) -> bool {
+    in_doubt(history).iter().any(|doubt| is_at_work(doubt.exec.as_deref(), &doubt.by))
+}
+
 /// The refusal of what has to wait for the end of a command, with what to do then.
 pub(super) fn still_runs(record: &ActivityRecorded, help: &str) -> Problem {
     at_work(record.number, record.id().as_str(), help.into())
@@ -67,8 +73,8 @@ pub(super) fn waits_for_command(run: &RunId, refusal: &Refusal, history: Option<
         let Some(number) = doubt.number else { continue };
         let is_meant = undone.is_empty() || undone.iter().any(|one| one.latest_number() == Some(number));
         if is_meant && is_at_work(doubt.exec.as_deref(), &doubt.by) {
-            let wait = Suggestion::flow("log").value(run).flag("follow");
-            return Some(at_work(number, &doubt.id, Help::from("wait for its end: ") + wait + " shows it"));
+            let help = Help::from("wait for its end with ") + wait_for_commands(run);
+            return Some(at_work(number, &doubt.id, help));
         }
     }
     None

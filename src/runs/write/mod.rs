@@ -3,7 +3,7 @@
 pub(crate) mod adopt;
 pub(crate) mod answer;
 pub(crate) mod approve;
-mod begun;
+pub(in crate::runs) mod begun;
 pub(crate) mod claim;
 pub(crate) mod emit;
 pub(crate) mod exec;

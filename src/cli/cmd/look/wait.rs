@@ -12,7 +12,7 @@ use crate::runs::{self, Card, Context, Need, StoreAsker, reader_left};
 /// How often it looks.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Waits until the run is over or needs a person.
+/// Waits until the run is over or needs a person, or until its commands have ended.
 pub(in crate::cli::cmd) fn run(cx: &Context, args: WaitArgs, out: &mut Out) -> Ended {
     let meant = runs::meant_run(cx, args.run.name().as_deref(), None)?;
     let begun = Instant::now();
@@ -39,6 +39,9 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: WaitArgs, out: &mut Out) -> E
             && (has_asked || left.is_zero())
         {
             return Ok(out.answer(&card, |page| page.line(&line(&card))).then(exit));
+        }
+        if args.commands && !runs::runs_command(cx, meant.run_id.as_str())? {
+            return Ok(out.answer(&card, |page| page.line(&line(&card))));
         }
         if left.is_zero() {
             let (run, seconds) = (meant.run_id, begun.elapsed().as_secs());
