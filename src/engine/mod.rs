@@ -73,6 +73,7 @@ pub use refusal::{GateTurn, Refusal, ReportRefusal};
 pub use report::{Emit, Report, Supply};
 #[doc(hidden)]
 pub use resume::{Completed, Damage, Drift};
+pub(crate) use resume::undecided;
 pub use resume::{Limit, Next, Outlook, Plan, Presence, resume};
 #[doc(hidden)]
 pub use retry::{Retry, is_retry_of, retry};

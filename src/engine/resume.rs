@@ -60,7 +60,7 @@ fn is_left(history: &History, doubt: &InDoubt) -> bool {
 }
 
 /// The gate at which a person has to decide before the run goes on, and why.
-fn undecided(history: &History, machine: Option<&Machine>, held: Option<StateName>) -> Option<(StateName, String)> {
+pub(crate) fn undecided(history: &History, machine: Option<&Machine>, held: Option<StateName>) -> Option<(StateName, String)> {
     if let Some(held) = held {
         let reason = match history.gate(&held) {
             Some(GateStatus::Dropped) => format!("the definition that the run follows now dropped the gate `{held}`"),

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use crate::model::{beginning, is_terminal_control};
+use crate::model::{Doing, beginning, is_terminal_control};
 use crate::picture::usage::totals_in_words;
 use crate::runs::{ReportedWork, ShownUnit, WorkReport};
 
@@ -19,10 +19,13 @@ const DIGEST: usize = 12;
 /// The report as Markdown.
 #[must_use]
 pub fn work_report(report: &WorkReport) -> String {
-    let mut text = format!("## {} {}\n\n", code(report.run_id.as_str()), report.status);
+    let status = report.doing.map_or(report.status.as_str(), Doing::as_str);
+    let mut text = format!("## {} {status}\n\n", code(report.run_id.as_str()));
     let phase = report.phase.as_ref().map(|phase| format!(", in {}", code(phase.as_str())));
     let _ = writeln!(text, "Workflow {}{}.", code(report.workflow.as_str()), phase.unwrap_or_default());
-    for (label, value) in [("Goal", &report.goal), ("Issue", &report.issue), ("Branch", &report.branch)] {
+    for (label, value) in
+        [("Reason", &report.reason), ("Goal", &report.goal), ("Issue", &report.issue), ("Branch", &report.branch)]
+    {
         if let Some(value) = value.as_ref().filter(|value| !value.is_empty()) {
             let _ = writeln!(text, "{label}: {}", code(value));
         }

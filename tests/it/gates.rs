@@ -640,3 +640,32 @@ fn a_decision_counts_on_the_edit_that_was_shown_and_on_no_other_one() {
         assert!(told.contains("it moved on"), "{told}");
     }
 }
+
+#[test]
+fn a_report_says_why_the_run_is_blocked_or_over_and_that_it_waits() {
+    let (sandbox, id) = waiting();
+    let says = |status: &str, doing: Value, reason: Value| {
+        let told = sandbox.flow(["report", &id, "--format", "json"]).ok().json();
+        assert_eq!((&told["status"], &told["doing"], &told["reason"]), (&json!(status), &doing, &reason));
+        let text = sandbox.flow(["report", &id]).ok().stdout;
+        let word = doing.as_str().unwrap_or(status);
+        assert!(text.starts_with(&format!("## `{id}` {word}\n\nWorkflow `merge-pr`, in `confirm`.\n")), "{text}");
+        let why = reason.as_str().unwrap();
+        let why = if why.contains('`') { format!("`` {why} ``") } else { format!("`{why}`") };
+        assert!(text.contains(&format!("\nReason: {why}\n")), "{text}");
+    };
+    let gate = "`confirm` waits for a person's decision";
+    says("active", json!("waiting"), json!(gate));
+    sandbox.flow(["block", &id, "--reason", "no access"]).ok();
+    says("blocked", json!(null), json!("no access"));
+    sandbox.flow(["unblock", &id]).ok();
+    for (verb, status) in [("fail", "failed"), ("cancel", "cancelled")] {
+        sandbox.flow([verb, &id, "--reason", "the branch is gone"]).ok();
+        says(status, json!(null), json!("the branch is gone"));
+        let shown = sandbox.flow(["show", &id]).ok().stdout;
+        assert!(shown.contains("  why         the branch is gone\n"), "{shown}");
+        assert_eq!(sandbox.flow(["show", &id, "--json"]).ok().json()["end_reason"], "the branch is gone");
+        sandbox.flow(["reopen", &id, "--reason", "it is back"]).ok();
+        says("active", json!("waiting"), json!(gate));
+    }
+}

@@ -5,17 +5,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::engine::{Attempt, LeftUndone, RunUsage};
+use crate::engine::{Attempt, LeftUndone, RunUsage, held_by, undecided};
 use crate::model::{
-    ActivityStatus, Number, Question, RunDocument, RunId, RunStatus, SessionId, StateName, WorkflowId, command_line,
+    ActivityStatus, Doing, Number, Question, RunDocument, RunId, RunStatus, SessionId, StateName, WorkflowId,
+    command_line,
 };
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::look::outlook::{OpenedRun, damage_of};
 use crate::runs::look::show::{ShownApproval, ShownSkip, ShownUnit, approvals, skipped};
+use crate::runs::open::listing::head_of;
 use crate::runs::open::select::select_run;
 use crate::runs::open::shared::ask_store;
-use crate::runs::open::view::for_reading;
+use crate::runs::open::view::{View, for_reading};
 use crate::store::RefreshScope;
 
 /// Which run to report on.
@@ -44,6 +46,10 @@ pub struct WorkReport {
     pub branch: Option<String>,
     /// Its status.
     pub status: RunStatus,
+    /// What an active run is doing, if that says more than its status.
+    pub doing: Option<Doing>,
+    /// Why it is blocked or over, as it was said, or at which gate it waits.
+    pub reason: Option<String>,
     /// Its phase.
     pub phase: Option<StateName>,
     /// Work that is done and that flow has someone's word for: the last record of each id.
@@ -146,6 +152,8 @@ pub fn work_report(cx: &Context, request: &WorkReportRequest) -> Result<WorkRepo
         issue: issue_of(document),
         branch: document.context_text("branch").map(str::to_owned),
         status: document.state.status,
+        doing: head_of(&view).doing,
+        reason: reason_of(&view),
         phase: document.state.current_phase.clone(),
         claimed,
         seen,
@@ -158,6 +166,20 @@ pub fn work_report(cx: &Context, request: &WorkReportRequest) -> Result<WorkRepo
         usage: view.history.usage(),
         notes,
     })
+}
+
+/// Why the run is blocked or over, or at which gate it waits.
+fn reason_of(view: &View) -> Option<String> {
+    let (history, machine) = (&view.history, view.machine.as_ref());
+    let state = &history.state().document().state;
+    match state.status {
+        RunStatus::Blocked => state.blocked_reason.clone(),
+        RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled => history.end_reason().map(str::to_owned),
+        RunStatus::Active => {
+            let held = held_by(history.state(), machine).into_iter().next();
+            Some(undecided(history, machine, held)?.1)
+        }
+    }
 }
 
 /// The issue as people write it.

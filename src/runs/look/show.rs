@@ -42,6 +42,8 @@ pub struct ShowReport {
     pub left_undone: Vec<LeftUndone>,
     /// What an active run is doing, if that says more than its status.
     pub doing: Option<Doing>,
+    /// Why it is over, as it was said.
+    pub end_reason: Option<String>,
     /// The features that its artifacts belong to.
     pub features: BTreeSet<String>,
     /// Notes for people.
@@ -198,7 +200,7 @@ fn report(view: View) -> ShowReport {
         &mut document,
         &[
             "steps", "activities", "usage", "evidence", "artifacts", "skipped", "approvals", "left_undone", "doing",
-            "features", "notes", "store", "as_of",
+            "end_reason", "features", "notes", "store", "as_of",
         ],
     );
     ShowReport {
@@ -212,6 +214,7 @@ fn report(view: View) -> ShowReport {
         approvals: approvals(&view.history),
         left_undone: view.history.left_undone(),
         doing: head_of(&view).doing,
+        end_reason: view.history.end_reason().map(str::to_owned),
         features: features(&view.history),
         notes: view.notes,
         sharing: None,

@@ -61,6 +61,7 @@ fn fill(shown: &ShowReport, page: &mut TextPage) {
     ] {
         page.each(label, text(shown, section, key));
     }
+    page.each("why", shown.end_reason.clone());
     page.each("shared in", shown.sharing.as_ref().map(|sharing| sharing.store.clone()));
     let steps = shown.steps.iter();
     let steps =
