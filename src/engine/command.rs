@@ -89,6 +89,8 @@ pub struct Record {
     pub exec: Option<Box<Execution>>,
     /// The number of the record whose command flow ran once more, if the work was to compare that.
     pub replay: Option<Number>,
+    /// Whether it is the word of an interview on itself.
+    pub of_interview: bool,
     /// The digest of the caller's request, if it has an operation id.
     pub request: Option<TextDigest>,
     /// The record's number.
@@ -107,6 +109,7 @@ impl Record {
             evidence: Vec::new(),
             exec: None,
             replay: None,
+            of_interview: false,
             request: None,
             number,
         }

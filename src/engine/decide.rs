@@ -1,10 +1,12 @@
 //! Decides whether a command is allowed, and which event it becomes.
 
 use crate::engine::approve::decide_at_gate;
-use crate::engine::doubt::in_doubt;
 use crate::engine::gate_rules::{bypassed, is_doubtful, refuse_end, refuse_leaving};
 use crate::engine::gates::gate_of;
-use crate::engine::leave::{has_transition, is_undone, is_way_back, open_beside, phases_ahead, refuse_held, undone};
+use crate::engine::leave::{
+    has_transition, is_undone, is_way_back, open_beside, phases_ahead, refuse_begun, refuse_held, refuse_of_interview,
+    undone,
+};
 use crate::engine::past::units::UnitsAlone;
 use crate::engine::past::work::has_phase;
 use crate::engine::proof::{phases_to_prove, requires, unproved};
@@ -228,12 +230,16 @@ impl<'a> Decider<'a> {
     }
 
     fn record(&self, record: Record) -> Result {
-        let Record { mut activity, advance, skip, settles, evidence, exec, replay, request, number } = record;
+        let Record { mut activity, advance, skip, settles, evidence, exec, replay, of_interview, request, number } =
+            record;
         let Self { state, machine, trail, .. } = *self;
         let run = state.document();
         refuse_held(state, machine)?;
         refuse_of_other_run(run, &activity)?;
         let id = activity.id();
+        if !of_interview {
+            refuse_of_interview(run, trail, id.as_str(), activity.status())?;
+        }
         let phase = self.phase_of(&activity);
         let late = advance.is_none() && self.is_late(id.as_str(), &phase);
         let left = if late { Vec::new() } else { self.check_move(&phase)? };
@@ -445,10 +451,7 @@ impl<'a> Decider<'a> {
             return Err(Refusal::Blocked { reason: run.blocked_reason.clone() });
         }
         if let Some(history) = trail.history() {
-            let ids: Vec<_> = in_doubt(history).into_iter().map(|doubt| doubt.id).collect();
-            if !ids.is_empty() {
-                return Err(Refusal::InDoubt { ids });
-            }
+            refuse_begun(history)?;
         }
         let ahead = phases_ahead(run, machine);
         refuse_held(state, machine)?;

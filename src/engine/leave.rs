@@ -4,10 +4,12 @@
 //! latest attempt at everything in it passed or was skipped. In a state diagram, reports complete the steps that they
 //! leave (rp1), and `advance` completes a state of a graph or diagram by leaving it.
 
+use crate::engine::doubt::in_doubt;
 use crate::engine::gate_rules::{is_doubtful, refuse_leaving};
+use crate::engine::past::interviews::may_be_interview;
 use crate::engine::{GateTurn, History, PhaseWork, Refusal, RunState, Trail, Unanswered, Undone, held_by};
 use crate::machine::Machine;
-use crate::model::{ActivityId, Owned, StateName, StepStatus};
+use crate::model::{ActivityId, ActivityStatus, Owned, RunDocument, StateName, StepStatus};
 
 /// What is not done in `from`, if the run may not leave it for `to` because of that. Going back for another round is
 /// always allowed.
@@ -53,6 +55,38 @@ pub(super) fn is_undone(history: &History, machine: Option<&Machine>, work: &Pha
     }
     let is_unknown = work.older || history.has_unrecorded();
     !(work.is_untouched() && is_unknown)
+}
+
+/// Refuses the activity of an interview that goes on, unless it is given up: its document says how it ends.
+///
+/// # Errors
+/// [`Refusal::InterviewOpen`].
+pub(super) fn refuse_of_interview(
+    run: &RunDocument,
+    trail: &dyn Trail,
+    id: &str,
+    status: ActivityStatus,
+) -> Result<(), Refusal> {
+    let gives_up = matches!(status, ActivityStatus::Failed | ActivityStatus::Skipped);
+    if gives_up || !may_be_interview(id) || !run.state.open_activities.contains(id) {
+        return Ok(());
+    }
+    match trail.history().and_then(|history| history.begun_interview(id)) {
+        Some(begun) => Err(Refusal::of_interview(&begun)),
+        None => Ok(()),
+    }
+}
+
+/// Refuses to complete a run with work of which no outcome is known.
+///
+/// # Errors
+/// [`Refusal::InterviewOpen`] and [`Refusal::InDoubt`].
+pub(super) fn refuse_begun(history: &History) -> Result<(), Refusal> {
+    if let Some(begun) = history.begun_interviews().first() {
+        return Err(Refusal::of_interview(begun));
+    }
+    let ids: Vec<_> = in_doubt(history).into_iter().map(|doubt| doubt.id).collect();
+    if ids.is_empty() { Ok(()) } else { Err(Refusal::InDoubt { ids }) }
 }
 
 /// The phases that the run has not come to on its usual way to the end; none if it can end where it is, or anywhere. A

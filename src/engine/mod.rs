@@ -54,6 +54,7 @@ pub(crate) use leave::{complete_by_leaving, refuse_held};
 pub(crate) use past::attempt::Attempt;
 pub use past::history::{History, Judgement, NoTrail, Trail};
 pub(crate) use past::history::{Hold, UnitWork};
+pub(crate) use past::interviews::{BegunInterview, begun_about, interview_activity, interview_unit, may_be_interview};
 pub(crate) use past::phases::SkippedPhase;
 pub use past::progress::{Progress, progress};
 pub use past::recap::{RECENT, Recap};
@@ -71,9 +72,9 @@ pub(crate) use reconcile::{
 pub(crate) use refusal::{Elsewhere, StepFault, Unanswered, Undone, state_names};
 pub use refusal::{GateTurn, Refusal, ReportRefusal};
 pub use report::{Emit, Report, Supply};
+pub(crate) use resume::undecided;
 #[doc(hidden)]
 pub use resume::{Completed, Damage, Drift};
-pub(crate) use resume::undecided;
 pub use resume::{Limit, Next, Outlook, Plan, Presence, resume};
 #[doc(hidden)]
 pub use retry::{Retry, is_retry_of, retry};

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::engine::PhaseWork;
+use crate::engine::{BegunInterview, PhaseWork};
 use crate::machine::Machine;
 use crate::model::{
     ActivityStatus, LastSeen, Number, Question, RunStatus, Seq, SessionId, StateName, StepStatus, Unproved, WorkflowId,
@@ -107,6 +107,14 @@ pub enum Refusal {
         missing: Vec<Unproved>,
         /// Whether it was looked at the files.
         looked: bool,
+    },
+    /// An interview goes on, and only its document ends it well.
+    #[error("`{id}` is the interview about {document}, which is not finished")]
+    InterviewOpen {
+        /// The id of its activity.
+        id: String,
+        /// The document, as a path in the project, or as the caller can name it.
+        document: String,
     },
     /// A phase has an open question, so its work is not done.
     #[error("`{}` is not done: it waits for an answer to: {}", .0.question.step, .0.question.prompt)]
@@ -279,6 +287,19 @@ pub enum ReportRefusal {
 }
 
 impl Refusal {
+    /// The path of the document of an interview that it names.
+    pub(crate) fn document_mut(&mut self) -> Option<&mut String> {
+        match self {
+            Self::InterviewOpen { document, .. } => Some(document),
+            Self::Report(ReportRefusal::AnsweredElsewhere(elsewhere)) => Some(&mut elsewhere.document),
+            _ => None,
+        }
+    }
+
+    pub(super) fn of_interview(begun: &BegunInterview<'_>) -> Self {
+        Self::InterviewOpen { id: begun.attempt.id.clone(), document: begun.document.to_owned() }
+    }
+
     /// Of a phase that the workflow does not have.
     pub(super) fn unknown_phase(machine: &Machine, phase: &StateName) -> Self {
         let (known, suggestion) = instead_of(phase, machine);

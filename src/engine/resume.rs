@@ -60,7 +60,11 @@ fn is_left(history: &History, doubt: &InDoubt) -> bool {
 }
 
 /// The gate at which a person has to decide before the run goes on, and why.
-pub(crate) fn undecided(history: &History, machine: Option<&Machine>, held: Option<StateName>) -> Option<(StateName, String)> {
+pub(crate) fn undecided(
+    history: &History,
+    machine: Option<&Machine>,
+    held: Option<StateName>,
+) -> Option<(StateName, String)> {
     if let Some(held) = held {
         let reason = match history.gate(&held) {
             Some(GateStatus::Dropped) => format!("the definition that the run follows now dropped the gate `{held}`"),
@@ -124,6 +128,11 @@ fn find_verdict(history: &History, outlook: &Outlook<'_>, in_doubt: &[InDoubt], 
     if let Some(question) = state.questions.last() {
         let who = question.unit.as_ref().map(|unit| format!(" ({unit})")).unwrap_or_default();
         let reason = format!("`{}`{who} waits for an answer: {}", question.step, question.prompt);
+        return (Verdict::NeedsHuman, reason, next(Action::Answer));
+    }
+    // The end of a run closes its questions, and the interview goes on when the run does.
+    if let Some(begun) = history.begun_interviews().first() {
+        let reason = format!("the interview about {} is not finished", begun.document);
         return (Verdict::NeedsHuman, reason, next(Action::Answer));
     }
     // As a question of a unit: the work beside it does not get what it waits for.

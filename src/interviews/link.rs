@@ -9,27 +9,21 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::codec::digest;
-use crate::engine::History;
+use crate::engine::{BegunInterview, History, begun_about, interview_activity, interview_unit};
 use crate::interviews::document_file::{DocumentFile, script_of};
 use crate::interviews::error::{Error, Result};
 use crate::interviews::known::note;
 use crate::interviews::next::InterviewState;
 use crate::interviews::pad::{InterviewAnswer, InterviewDocument, PadEntry, Step};
 use crate::model::{
-    Activity, ActivityId, ActivityStatus, ActivityType, EventId, Explain as _, INTERVIEW, RunId, StateName, Unit,
-    is_beginning, slug,
+    Activity, ActivityId, ActivityStatus, ActivityType, EventId, Explain as _, RunId, StateName, Unit, is_beginning,
 };
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::reading::Runs;
 use crate::runs::open::view::{View, for_reading};
-use crate::runs::{self, EmitRequest, RecordRequest, ReportRequest, Reporter, Source, emit_by, record_activity};
+use crate::runs::{self, EmitRequest, RecordRequest, ReportRequest, Reporter, Source, emit_by, record_interview};
 use crate::store::{Project, StoredRun};
-
-/// Marks a path that was too long for a unit; its end follows.
-const CUT: char = '…';
-/// How many bytes of a path a unit has at most.
-const UNIT_BYTES: usize = 150;
 
 /// How an interview ended.
 #[derive(Debug, Clone)]
@@ -129,7 +123,7 @@ fn end_in_run(file: &DocumentFile, project: &OpenedProject, run: &RunId, ending:
     let (document, unit) = known_as(file, project)?;
     // Most runs do not concern the document, and searching their text is faster than reading their log.
     let Some(text) = run.text()? else { return Ok(false) };
-    if !text.contains(unit.as_str()) && !text.contains(&activity_name(&document)) {
+    if !text.contains(unit.as_str()) && !text.contains(&interview_activity(&document)) {
         return Ok(false);
     }
     let mut link = link_of(project, &*run, (document, unit))?;
@@ -167,7 +161,7 @@ fn link_of<'p>(project: &'p OpenedProject, run: &dyn StoredRun, (document, unit)
 
 /// The id of the activity for the interview about a document, and its status if it is recorded.
 fn activity_of(history: &History, document: &str) -> (String, Option<ActivityStatus>) {
-    let name = activity_name(document);
+    let name = interview_activity(document);
     let mut id = name.clone();
     let mut nth = 1;
     while let Some(last) = history.attempts().iter().rfind(|attempt| attempt.id == id) {
@@ -201,20 +195,6 @@ fn not_updated(run: &str, error: &Error) -> String {
     format!("could not update run {run}: {}", error.one_line())
 }
 
-/// The name of the activity for the first interview about a document in a run.
-fn activity_name(document: &str) -> String {
-    let path = PathBuf::from(document).with_extension("");
-    slug(&format!("interview {}", path.to_string_lossy()), 100).unwrap_or_else(|| "interview".to_owned())
-}
-
-/// What the summary of the activity begins with while the interview continues; the document's path follows.
-const ABOUT: &str = "interview about ";
-
-/// The summary of the activity while the interview continues.
-fn begun_about(document: &str) -> String {
-    format!("{ABOUT}{document}")
-}
-
 /// An interview that a run waits for.
 pub(super) struct Awaited {
     /// The document's path in the project.
@@ -227,19 +207,11 @@ pub(super) struct Awaited {
 
 /// The interviews that a run waits for.
 pub(super) fn awaited(history: &History) -> Vec<Awaited> {
-    let questions = &history.state().document().state.questions;
     let mut awaited = Vec::new();
-    for attempt in history.latest() {
-        let summary = attempt.summary.as_deref().unwrap_or_default();
-        let Some(document) = summary.strip_prefix(ABOUT) else { continue };
-        if attempt.status != ActivityStatus::Running {
-            continue;
-        }
-        let unit = unit_of(document).ok();
-        let (document, step, prompt) = match questions.iter().find(|question| question.unit == unit) {
-            Some(question) => (document, Some(question.step.clone()), Some(question.prompt.clone())),
-            // Between two questions the run only knows that the activity is running.
-            None => (document, attempt.phase.clone(), None),
+    for BegunInterview { attempt, document, question } in history.begun_interviews() {
+        let (step, prompt) = match question {
+            Some(question) => (Some(question.step.clone()), Some(question.prompt.clone())),
+            None => (attempt.phase.clone(), None),
         };
         awaited.push(Awaited { document: document.into(), step, prompt });
     }
@@ -251,23 +223,8 @@ fn known_as(file: &DocumentFile, project: &Project) -> Result<(String, Unit)> {
     let path = file.path();
     let root = file.cx.disk.canonical(project.root()).unwrap_or_else(|_| project.root().to_owned());
     let document = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
-    let unit = unit_of(&document)?;
+    let unit = interview_unit(&document)?;
     Ok((document, unit))
-}
-
-/// The unit of an interview about this document.
-fn unit_of(document: &str) -> Result<Unit> {
-    // A unit has a maximum length; keep the end of a long path, which says more than the beginning.
-    let mut cut = document.len().saturating_sub(UNIT_BYTES);
-    while !document.is_char_boundary(cut) {
-        cut += 1;
-    }
-    let mut unit = INTERVIEW.to_owned();
-    if cut > 0 {
-        unit.push(CUT);
-    }
-    unit.extend(document[cut..].chars().filter(|c| !c.is_control()));
-    Ok(Unit::new(unit)?)
 }
 
 impl Link<'_> {
@@ -286,7 +243,7 @@ impl Link<'_> {
         activity.fill("result", "evidence", json!([self.document]));
         // Not with an idempotency key: the beginning and the end of the activity are two records.
         let source = Some(Source { origin: "the interview".to_owned(), text: json!(activity).to_string() });
-        record_activity(
+        record_interview(
             self.cx,
             &RecordRequest { run: Some(self.run.to_string()), source, ..RecordRequest::default() },
         )?;

@@ -137,6 +137,7 @@ pub use write::payload::ReportRequest;
 #[doc(hidden)]
 pub use write::payload::parse_batch;
 pub use write::prune::{KeptRun, ListedPrune, PruneReport, PruneRequest, prune};
+pub(crate) use write::record::record_interview;
 pub use write::record::{RecordReport, RecordRequest, Source, record_activity};
 pub(crate) use write::set::change_context;
 pub use write::set::{SetReport, SetRequest, set};

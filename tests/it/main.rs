@@ -51,6 +51,7 @@ mod hostile_trees;
 mod images;
 mod inputs;
 mod interview_pads;
+mod interview_runs;
 mod interview_talks;
 mod interviews;
 mod kill;

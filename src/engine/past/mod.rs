@@ -3,6 +3,7 @@
 pub(in crate::engine) mod attempt;
 mod fork;
 pub(in crate::engine) mod history;
+pub(in crate::engine) mod interviews;
 pub(in crate::engine) mod phases;
 pub(in crate::engine) mod progress;
 pub(in crate::engine) mod recap;

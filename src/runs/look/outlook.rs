@@ -166,12 +166,15 @@ fn new_gates(run: &RunId, drift: &Drift) -> Option<String> {
     Some(format!("in today's definition a person decides in {}; `{command}` moves the run to it", gates.join(", ")))
 }
 
-/// The path in the project of the document whose interview has an open question.
+/// The path in the project of the document whose interview the run waits for.
 fn asked_in<'h>(history: &'h History, plan: &Plan) -> Option<&'h str> {
     if plan.next.action != Action::Answer {
         return None;
     }
-    history.document_of(history.state().document().state.questions.last()?)
+    match history.state().document().state.questions.last() {
+        Some(question) => history.document_of(question),
+        None => Some(history.begun_interviews().first()?.document),
+    }
 }
 
 /// Today's definitions of workflows, each looked for once.

@@ -106,6 +106,7 @@ pub fn fork(cx: &Context, request: &ForkRequest) -> Result<ForkReport> {
         refuse_same_but_for_case(&project, id)?;
     }
     let (mut view, point) = parent_then(&project, &*parent, request, &mut warnings)?;
+    let interviews = view.history.leave_interviews();
     let token = token_of_new_run(cx, &caller, now)?;
     let holder = holder_of_new_run(&project, &caller)?;
     let base = fork_id(request, parent.id(), now)?;
@@ -160,6 +161,11 @@ pub fn fork(cx: &Context, request: &ForkRequest) -> Result<ForkReport> {
         created => created?,
     };
     warnings.extend(journal::note(&project, state.document(), now));
+    for document in interviews {
+        let own = Suggestion::flow("interview start").example_value("OTHER.md").option("run-id", run.id());
+        warnings
+            .push(format!("the interview about {document} stays with {}; `{own}` begins one of the fork", parent.id()));
+    }
     Ok(report_of(&project, &*run, state.document(), token, warnings))
 }
 

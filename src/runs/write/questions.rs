@@ -1,7 +1,9 @@
 //! Open questions that a command does not answer: told of, so that none is passed over in silence.
 
-use crate::engine::{RunState, ask_or_answer, concerns, goes_on};
-use crate::model::{EventKind, Question, ReportType, Seq, StateName, StepReport};
+use serde_json::Map;
+
+use crate::engine::{Report, RunState, ask_or_answer, concerns, goes_on, may_be_interview};
+use crate::model::{ActivityRecorded, Emitted, EventKind, Question, ReportType, Seq, StateName, StepReport};
 use crate::runs::error::Result;
 use crate::runs::write::transaction::Transaction;
 
@@ -23,6 +25,33 @@ pub(in crate::runs) fn append_and_warn(
     let seq = tx.append(kind, key)?;
     tx.warnings.extend(unanswered(&before, &tx.state, reports));
     Ok(seq)
+}
+
+/// Closes the question of the interview that `recorded` gives up: its document goes on asking, and the run waits no more.
+///
+/// # Errors
+/// Those of reading the log and of [`Transaction::append`].
+pub(super) fn close_interview(tx: &mut Transaction<'_>, recorded: &ActivityRecorded) -> Result<()> {
+    let id = recorded.id();
+    if !may_be_interview(id.as_str()) {
+        return Ok(());
+    }
+    let Some(history) = tx.history()? else { return Ok(()) };
+    let Some(question) = history.begun_interview(id.as_str()).and_then(|begun| begun.question) else { return Ok(()) };
+    let mut data = Map::new();
+    data.insert("answer".to_owned(), format!("{id} was recorded as {}", recorded.activity.status()).into());
+    let report = Report {
+        id: tx.project.cx.ids.next(tx.now),
+        kind: ReportType::UserAnswered,
+        step: Some(question.step.clone()),
+        unit: question.unit.clone(),
+        data,
+    };
+    let reports = vec![report.logged_at(tx.now)];
+    let session = tx.caller.session.clone();
+    let closed = Emitted { reports, keeps_questions: true, session, ..Emitted::default() };
+    tx.append(EventKind::Emitted(Box::new(closed)), None)?;
+    Ok(())
 }
 
 /// Warnings about questions that work went past, and about those that were closed without an answer: by another question

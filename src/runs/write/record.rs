@@ -17,7 +17,7 @@ use crate::runs::open::select::select_run_to_write;
 use crate::runs::write::begun::{is_command_at_work, still_runs};
 use crate::runs::write::kept::KeptFiles;
 use crate::runs::write::missing::missing;
-use crate::runs::write::questions::append_and_warn;
+use crate::runs::write::questions::{append_and_warn, close_interview};
 use crate::runs::write::transaction::{Transaction, transact};
 
 /// The activity to record.
@@ -115,7 +115,15 @@ pub struct RecordReport {
 /// forbids it, [`Error::Store`] when it cannot be written. Then nothing is recorded, except after
 /// [`crate::store::StoreError::Unconfirmed`], where a retry with the same id is safe.
 pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordReport> {
-    record(cx, request, None)
+    record(cx, request, RecordOf::Work)
+}
+
+/// Records how an interview begins or ends.
+///
+/// # Errors
+/// As [`record_activity`].
+pub(crate) fn record_interview(cx: &Context, request: &RecordRequest) -> Result<RecordReport> {
+    record(cx, request, RecordOf::Interview)
 }
 
 /// Records how a replay of the command of the record `replayed` compared.
@@ -123,10 +131,21 @@ pub fn record_activity(cx: &Context, request: &RecordRequest) -> Result<RecordRe
 /// # Errors
 /// As [`record_activity`].
 pub(in crate::runs) fn record_replay(cx: &Context, request: &RecordRequest, replayed: Number) -> Result<RecordReport> {
-    record(cx, request, Some(replayed))
+    record(cx, request, RecordOf::Replay(replayed))
 }
 
-fn record(cx: &Context, request: &RecordRequest, replay: Option<Number>) -> Result<RecordReport> {
+/// What a record is of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum RecordOf {
+    /// Work of the caller.
+    Work,
+    /// The replay of the command of this record.
+    Replay(Number),
+    /// An interview, which tells of itself.
+    Interview,
+}
+
+fn record(cx: &Context, request: &RecordRequest, of: RecordOf) -> Result<RecordReport> {
     let project = cx.project()?;
     let caller = cx.caller(request.session.clone(), request.epoch)?;
     let mut document = document(request)?;
@@ -146,8 +165,10 @@ fn record(cx: &Context, request: &RecordRequest, replay: Option<Number>) -> Resu
     let key = request.id.as_ref().map(ActivityId::as_str);
     let (id, advance, skip) = (activity.id(), request.advance.clone(), request.skip_reason.clone());
     let evidence = kept.digests();
-    let record =
-        Record { advance, skip, settles, evidence, replay, request: asked, ..Record::new(activity, Number(0)) };
+    let of_interview = of == RecordOf::Interview;
+    let replay = if let RecordOf::Replay(replayed) = of { Some(replayed) } else { None };
+    let begun = Record::new(activity, Number(0));
+    let record = Record { advance, skip, settles, evidence, replay, of_interview, request: asked, ..begun };
     transact(&project, &*run, caller, now, |tx| {
         let mut record = record.clone();
         tx.warnings.extend(missing.iter().chain(&kept.warnings).cloned());
@@ -183,6 +204,9 @@ fn record(cx: &Context, request: &RecordRequest, replay: Option<Number>) -> Resu
         tx.claim_for_work()?;
         for (file, bytes) in &kept.files {
             tx.writer.put_evidence(&file.name, bytes, now)?;
+        }
+        if is_open && !of_interview {
+            close_interview(tx, &recorded)?;
         }
         append_and_warn(tx, EventKind::ActivityRecorded(recorded.clone()), key, &[])?;
         let seq = tx.commit()?;

@@ -9,6 +9,7 @@ mod moved_on;
 mod repairs;
 
 use std::cell::{OnceCell, RefCell};
+use std::path::Path;
 use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -26,6 +27,7 @@ use crate::model::{
 };
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
+use crate::runs::here::named_here;
 use crate::runs::open::checkout::{
     committed_beyond, elsewhere, refuse_joined, refuse_log_elsewhere, refuse_what_git_has,
 };
@@ -365,7 +367,10 @@ impl<'a> Transaction<'a> {
 
     /// A refusal as an error. If the refusal depends on the run's workflow and the current definition differs, the
     /// error says so.
-    pub(crate) fn refused(&self, refusal: Refusal) -> Error {
+    pub(crate) fn refused(&self, mut refusal: Refusal) -> Error {
+        if let Some(document) = refusal.document_mut() {
+            *document = named_here(self.project, Path::new(document));
+        }
         // The history may be long, and most refusals do not need it.
         if matches!(refusal, Refusal::InDoubt { .. } | Refusal::NotDone(_))
             && let Some(waits) = waits_for_command(self.run.id(), &refusal, self.trail().history())

@@ -14,7 +14,6 @@ use crate::model::{
 };
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
-use crate::runs::here::named_here;
 use crate::runs::open::name::{Purpose, open_run, open_run_exactly, refuse_pruned};
 use crate::runs::open::shared::{ask_store, brings_news, refuse_id_of_shared};
 use crate::runs::write::begun::note_workers;
@@ -160,7 +159,7 @@ fn emit_into(project: &OpenedProject, run: &dyn StoredRun, asked: &CheckedReques
         if let Some(fault) = trail.fault().or(supply.fault) {
             return Err(fault);
         }
-        let kind = match decision.map_err(|refusal| tx.refused(as_seen_here(tx, refusal)))? {
+        let kind = match decision.map_err(|refusal| tx.refused(with_agent(&project.catalog(), refusal)))? {
             Decision::Commit(kind) => kind,
             Decision::Already => {
                 tx.warnings.push("nothing was recorded: the run says so already".to_owned());
@@ -183,14 +182,6 @@ fn emit_into(project: &OpenedProject, run: &dyn StoredRun, asked: &CheckedReques
         report.data.warnings.extend(journal::note(project, &document, asked.emit.now));
     }
     Ok(report)
-}
-
-/// A refusal with what helps this caller: names that it can give, and the agent that has a step.
-fn as_seen_here(tx: &Transaction<'_>, mut refusal: Refusal) -> Refusal {
-    if let Refusal::Report(ReportRefusal::AnsweredElsewhere(elsewhere)) = &mut refusal {
-        elsewhere.document = named_here(tx.project, Path::new(&elsewhere.document));
-    }
-    with_agent(&tx.project.catalog(), refusal)
 }
 
 /// The result of reports in an existing run.
