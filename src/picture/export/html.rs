@@ -51,7 +51,13 @@ mod tests {
                 run: None,
                 recap: None,
             });
-            LogReport { events: events.collect(), next: None, skipped: Vec::new(), more_skipped: 0 }
+            LogReport {
+                events: events.collect(),
+                next: None,
+                skipped: Vec::new(),
+                more_skipped: 0,
+                warnings: Vec::new(),
+            }
         };
         let first = |last: usize| latest(&log(last)).events[0].seq;
         assert_eq!([first(3), first(EVENTS), first(EVENTS + 3)], [Seq(1), Seq(1), Seq(4)]);
