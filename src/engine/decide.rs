@@ -44,6 +44,9 @@ pub fn decide(
         Command::EndSession { reason } => Ok(decider.end_session(reason)),
         Command::Record(record) => {
             decider.refuse_ended_or_held()?;
+            if !record.of_interview {
+                refuse_of_interview(state.document(), trail, &record.activity)?;
+            }
             decider.record(*record)
         }
         Command::Decide(decision) => {
@@ -230,16 +233,12 @@ impl<'a> Decider<'a> {
     }
 
     fn record(&self, record: Record) -> Result {
-        let Record { mut activity, advance, skip, settles, evidence, exec, replay, of_interview, request, number } =
-            record;
+        let Record { mut activity, advance, skip, settles, evidence, exec, replay, request, number, .. } = record;
         let Self { state, machine, trail, .. } = *self;
         let run = state.document();
         refuse_held(state, machine)?;
         refuse_of_other_run(run, &activity)?;
         let id = activity.id();
-        if !of_interview {
-            refuse_of_interview(run, trail, id.as_str(), activity.status())?;
-        }
         let phase = self.phase_of(&activity);
         let late = advance.is_none() && self.is_late(id.as_str(), &phase);
         let left = if late { Vec::new() } else { self.check_move(&phase)? };

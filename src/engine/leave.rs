@@ -9,7 +9,7 @@ use crate::engine::gate_rules::{is_doubtful, refuse_leaving};
 use crate::engine::past::interviews::may_be_interview;
 use crate::engine::{GateTurn, History, PhaseWork, Refusal, RunState, Trail, Unanswered, Undone, held_by};
 use crate::machine::Machine;
-use crate::model::{ActivityId, ActivityStatus, Owned, RunDocument, StateName, StepStatus};
+use crate::model::{Activity, ActivityId, ActivityStatus, Owned, RunDocument, StateName, StepStatus};
 
 /// What is not done in `from`, if the run may not leave it for `to` because of that. Going back for another round is
 /// always allowed.
@@ -61,17 +61,13 @@ pub(super) fn is_undone(history: &History, machine: Option<&Machine>, work: &Pha
 ///
 /// # Errors
 /// [`Refusal::InterviewOpen`].
-pub(super) fn refuse_of_interview(
-    run: &RunDocument,
-    trail: &dyn Trail,
-    id: &str,
-    status: ActivityStatus,
-) -> Result<(), Refusal> {
-    let gives_up = matches!(status, ActivityStatus::Failed | ActivityStatus::Skipped);
-    if gives_up || !may_be_interview(id) || !run.state.open_activities.contains(id) {
+pub(super) fn refuse_of_interview(run: &RunDocument, trail: &dyn Trail, activity: &Activity) -> Result<(), Refusal> {
+    let id = activity.id();
+    let gives_up = matches!(activity.status(), ActivityStatus::Failed | ActivityStatus::Skipped);
+    if gives_up || !may_be_interview(id.as_str()) || !run.state.open_activities.contains(id.as_str()) {
         return Ok(());
     }
-    match trail.history().and_then(|history| history.begun_interview(id)) {
+    match trail.history().and_then(|history| history.begun_interview(id.as_str())) {
         Some(begun) => Err(Refusal::of_interview(&begun)),
         None => Ok(()),
     }

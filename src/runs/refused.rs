@@ -77,10 +77,7 @@ pub(super) fn problem(run: &RunId, refusal: &Refusal) -> Problem {
             .help(Help::from("record what was done, or give up with ") + flow("cancel", run)),
         Refusal::UnitsOpen { .. } => new(Kind::Refused, "units_not_done")
             .help("report how they ended, and what is not needed with \"status\": \"skipped\""),
-        Refusal::InterviewOpen { id, document } => new(Kind::Refused, "interview_open").help(
-            Help::from("it ends with ") + Suggestion::flow("interview finish").value(document)
-                + format!("; to give it up, record `{id}` as skipped or failed"),
-        ),
+        Refusal::InterviewOpen { id, document } => new(Kind::Refused, "interview_open").help(finish(id, document)),
         Refusal::NotDone(undone) => new(Kind::Refused, "phase_not_done").help(not_done(run, undone)),
         Refusal::NotProved { missing, .. } => new(Kind::Refused, "not_proved").help(not_proved(run, missing)),
         Refusal::Unanswered(open) => new(Kind::Refused, "phase_not_done").help(unanswered(run, open)),
@@ -159,6 +156,12 @@ fn next_steps(fault: &StepFault) -> String {
         Some((current, choices)) => format!("report one of these next: {}, or `{current}` again", state_names(choices)),
         None => String::new(),
     }
+}
+
+/// The help for an interview that is not finished.
+fn finish(interview: &str, document: &str) -> Help {
+    let finish = Suggestion::flow("interview finish").value(document);
+    Help::from("it ends with ") + finish + format!("; to give it up, record `{interview}` as skipped or failed")
 }
 
 /// The help for a run that has ended.

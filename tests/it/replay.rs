@@ -313,7 +313,7 @@ fn a_report_tells_what_was_seen_and_claimed_and_what_is_open_in_the_same_bytes_e
     let commit = run(git, "").stdout;
     let shown = report.replace(&commit[..12], "COMMIT");
     insta::assert_snapshot!(shown, @r"
-    ## `r1` active
+    ## `r1` failing
 
     Workflow `merge-pr`, in `preflight`.
     Branch: `main`

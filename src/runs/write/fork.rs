@@ -161,12 +161,14 @@ pub fn fork(cx: &Context, request: &ForkRequest) -> Result<ForkReport> {
         created => created?,
     };
     warnings.extend(journal::note(&project, state.document(), now));
-    for document in interviews {
-        let own = Suggestion::flow("interview start").example_value("OTHER.md").option("run-id", run.id());
-        warnings
-            .push(format!("the interview about {document} stays with {}; `{own}` begins one of the fork", parent.id()));
-    }
+    warnings.extend(interviews.iter().map(|document| stays_with(parent.id(), document, run.id())));
     Ok(report_of(&project, &*run, state.document(), token, warnings))
+}
+
+/// That the interview about `document` is not one of the fork.
+fn stays_with(parent: &RunId, document: &str, fork: &RunId) -> String {
+    let own = Suggestion::flow("interview start").example_value("OTHER.md").option("run-id", fork);
+    format!("the interview about {document} stays with {parent}; `{own}` begins one of the fork")
 }
 
 /// The parent as of the event after which the fork goes on, which comes with it.
