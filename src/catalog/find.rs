@@ -8,7 +8,7 @@ use crate::catalog::CatalogError;
 use crate::catalog::config::{Config, NamedCommand, named_commands};
 use crate::catalog::folder::Folder;
 use crate::catalog::place::{AGENTS, DefinitionDir, definition_dirs};
-use crate::catalog::shipped::{SHIPPED, Shipped};
+use crate::catalog::shipped::SHIPPED;
 use crate::codec;
 use crate::disk::Disk;
 use crate::machine::{Checked, Diagnostic, Form, Machine, Name, Notation, StateTypes, compile_text, description};
@@ -129,44 +129,26 @@ impl Catalog {
         };
         let config = self.config()?;
         let mut absent = None;
-        for OwnFile { path, file, text } in self.own_files(&id, &config)? {
-            match load(&id, &file, text, Origin::Project(path), &config.types()) {
-                // A skill without a machine is no definition, so another one may follow.
-                Err(CatalogError::NoMachine { path }) => drop(absent.get_or_insert(path)),
-                // A broken definition counts: no other one takes its place.
-                loaded => return loaded,
+        for dir in self.definition_dirs(&config) {
+            let Some(folder) = Folder::open(&self.disk, &dir.path, dir.links)? else { continue };
+            for suffix in dir.suffixes {
+                let file = format!("{id}{suffix}");
+                let Some(text) = folder.read(&file)? else { continue };
+                match load(&id, &file, text, Origin::Project(folder.join(&file)), &config.types()) {
+                    // A skill without a machine is no definition, so another one may follow.
+                    Err(CatalogError::NoMachine { path }) => drop(absent.get_or_insert(path)),
+                    // A broken definition counts: no other one takes its place.
+                    loaded => return loaded,
+                }
             }
         }
-        if let Some(Shipped { file, text, .. }) = shipped_as(&id) {
+        if let Some((_, file, text)) = SHIPPED.iter().find(|(shipped, ..)| *shipped == name) {
             return load(&id, file, (*text).to_owned(), Origin::Shipped, &config.types());
         }
         match absent {
             Some(path) => Err(CatalogError::NoMachine { path }),
             None => Err(self.unknown(name)?),
         }
-    }
-
-    /// Whether the workflow of this id is a shipped one, and `pinned` what it compiles to. That is much quicker to tell than
-    /// to find and compile it.
-    pub(crate) fn ships(&self, pinned: &Machine) -> bool {
-        let Some(shipped) = shipped_as(pinned.id()) else { return false };
-        let own = self.config().and_then(|config| self.own_files(pinned.id(), &config));
-        own.is_ok_and(|own| own.is_empty()) && shipped.is(pinned)
-    }
-
-    /// The project's files that may define a workflow, in the order in which they count.
-    fn own_files(&self, id: &WorkflowId, config: &Config) -> Result<Vec<OwnFile>, CatalogError> {
-        let mut own = Vec::new();
-        for dir in self.definition_dirs(config) {
-            let Some(folder) = Folder::open(&self.disk, &dir.path, dir.links)? else { continue };
-            for suffix in dir.suffixes {
-                let file = format!("{id}{suffix}");
-                if let Some(text) = folder.read(&file)? {
-                    own.push(OwnFile { path: folder.join(&file), file, text });
-                }
-            }
-        }
-        Ok(own)
     }
 
     /// All workflows, sorted by id. One that cannot be used has [`ListedWorkflow::error`].
@@ -176,7 +158,7 @@ impl Catalog {
     pub fn list(&self) -> Result<Vec<ListedWorkflow>, CatalogError> {
         let config = self.config()?;
         let mut entries = BTreeMap::new();
-        for Shipped { id, file, text, .. } in SHIPPED {
+        for (id, file, text) in SHIPPED {
             entries.insert((*id).to_owned(), entry(id, file, Origin::Shipped, (*text).to_owned(), &config.types()));
         }
         // Later insertions win, so go from the last place to the first.
@@ -231,18 +213,6 @@ impl Catalog {
         let suggestion = codec::similar(name, known.iter().map(String::as_str)).map(str::to_owned);
         Ok(CatalogError::Unknown { name: name.to_owned(), known, suggestion })
     }
-}
-
-/// A file of the project that may define a workflow.
-struct OwnFile {
-    path: PathBuf,
-    /// Its name in the directory of definitions.
-    file: String,
-    text: String,
-}
-
-fn shipped_as(id: &WorkflowId) -> Option<&'static Shipped> {
-    SHIPPED.iter().find(|shipped| shipped.id == id.as_str())
 }
 
 /// The ids of the definitions that may be in a directory. A file whose name does not give a valid id is not a definition.

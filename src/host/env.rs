@@ -1,8 +1,7 @@
 //! The environment variables that flow reads, once at the start.
 #![expect(clippy::disallowed_methods, reason = "this is where the environment comes from")]
 
-use std::collections::HashMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -96,12 +95,7 @@ impl Env {
             Err(error) if error.kind() == ErrorKind::NotFound => (None, None),
             Err(error) => (None, error.raw_os_error()),
         };
-        // Read once: each question for one of them goes through all.
-        let mut variables = HashMap::new();
-        for (name, value) in std::env::vars_os() {
-            variables.entry(name).or_insert(value);
-        }
-        Self { cwd_errno, ..Self::from_lookup(|name| variables.get(OsStr::new(name)).cloned(), cwd) }
+        Self { cwd_errno, ..Self::from_lookup(std::env::var_os, cwd) }
     }
 
     /// Reads an environment from a function.

@@ -184,30 +184,21 @@ pub(in crate::runs) struct Definitions(Mutex<HashMap<WorkflowId, Option<Arc<Mach
 impl Definitions {
     /// Today's definition; `None` if it is broken or missing. Then the run continues with its pinned one, and other
     /// commands report that.
-    fn current(&self, project: &OpenedProject, pinned: &Machine) -> Option<Arc<Machine>> {
-        let workflow = pinned.id();
+    fn current(&self, project: &OpenedProject, workflow: &WorkflowId) -> Option<Arc<Machine>> {
         // Held while the definition is read, so that threads that list runs do not each read it.
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(machine) = known.get(workflow) {
             return machine.clone();
         }
-        let catalog = project.catalog();
-        let machine = if catalog.ships(pinned) {
-            Some(Arc::new(pinned.clone()))
-        } else {
-            let found = project.cx.find_workflow(project.root(), &catalog, workflow.as_str());
-            found.ok().map(|found| Arc::new(found.machine))
-        };
+        let found = project.cx.find_workflow(project.root(), &project.catalog(), workflow.as_str());
+        let machine = found.ok().map(|found| Arc::new(found.machine));
         known.insert(workflow.clone(), machine.clone());
         machine
     }
 }
 
 fn drift(project: &OpenedProject, pinned: &Machine, state: &RunState, definitions: &Definitions) -> Drift {
-    let Some(current) = definitions.current(project, pinned) else { return Drift::None };
-    if *current == *pinned {
-        return Drift::None;
-    }
+    let Some(current) = definitions.current(project, pinned.id()) else { return Drift::None };
     let current = (*current).clone().spelled_as(pinned.states().iter().map(|state| &state.name));
     Drift::between(pinned, &current, state.document().state.positions())
 }
