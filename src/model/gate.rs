@@ -191,7 +191,7 @@ pub struct Unsettled {
 }
 
 impl Unsettled {
-    /// Whether work failed. A person who rejects what was done at a gate sends the run back to work, which is no failure.
+    /// Whether work failed. A person who rejects what was done at a gate sends the run back to work: nothing failed.
     pub(in crate::model) fn is_failure(&self) -> bool {
         !self.blocked && self.id != APPROVAL
     }

@@ -115,7 +115,7 @@ fn a_run_waits_no_more_for_an_interview_that_was_given_up_in_it() {
             assert!(listed(&sandbox).is_empty());
             sandbox.flow(record.iter().chain(&["--summary", "Ada knows"])).ok();
             sandbox.flow(["verify", "r1"]).ok();
-            // Whoever answers in the document all the same goes on with it.
+            // An answer in the document still counts, and the interview goes on.
             sandbox.flow(["interview", "answer", "c.md", "A task app."]).ok();
             assert_eq!(listed(&sandbox), [json!(["c.md", "r1"])]);
             sandbox.flow(["interview", "finish", "c.md", "--early"]).ok();

@@ -427,9 +427,11 @@ fn recorded_before(
     if !state.open_activities.contains(id.as_str()) && !state.completed_activities.contains(id.as_str()) {
         return Ok(Vec::new());
     }
-    let is_enough = |event: &Event| event.kind.records().iter().any(|record| record.id() == *id && enough(record));
     let mut found = Vec::new();
-    for event in tx.events_naming(id.as_str(), &is_enough)? {
+    let named = tx.events_naming(id.as_str(), &|event: &Event| {
+        event.kind.records().iter().any(|record| record.id() == *id && enough(record))
+    })?;
+    for event in named {
         for record in event.kind.records() {
             if record.id() == *id {
                 found.push((event.seq, record.clone()));
