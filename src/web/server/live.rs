@@ -252,6 +252,9 @@ pub(super) fn cards(live: &Live, filter: &CardFilter) -> Vec<ProjectCards> {
         for run in &mut cards.unreadable {
             run.reason = live.hide.in_text(&run.reason);
         }
+        if let Some(unseen) = &mut cards.unseen_store {
+            unseen.told = live.hide.in_text(&unseen.told);
+        }
         all.push(ProjectCards { project: project.name.clone(), cards });
     }
     all
