@@ -605,9 +605,21 @@ fn a_clone_that_never_wrote_a_run_does_not_go_on_from_a_log_older_than_its_commi
     repo.record("explore", "think");
     repo.commit();
     let from = format!("file://{}", repo.sandbox.root().display());
-    for go_on in [false, true] {
-        let place = format!("../clone-{go_on}");
+    // Paths stand in the index in several ways.
+    let indexes: [(&str, &[&str]); 4] = [
+        ("as-it-is", &["status"]),
+        ("short-paths", &["update-index", "--index-version", "4"]),
+        ("split", &["update-index", "--split-index"]),
+        ("worktree", &["worktree", "add", "-q", "../clone-worktree-inner", "-b", "inner"]),
+    ];
+    for (n, (name, index)) in indexes.into_iter().enumerate() {
+        let go_on = n % 2 == 1;
+        let mut place = format!("../clone-{name}");
         repo.sandbox.git(&["clone", "-q", &from, &place]);
+        repo.sandbox.git(&[&["-C", &place], index].concat());
+        if name == "worktree" {
+            place.push_str("-inner");
+        }
         let log = repo.sandbox.root().join(&place).join(".flow/runs").join(&repo.run).join("events.jsonl");
         let committed = std::fs::read(&log).unwrap();
         repo.sandbox.git(&["-C", &place, "checkout", "-q", "HEAD~1", "--", ".flow/runs"]);

@@ -1,5 +1,8 @@
 //! What git has of the files of flow: what a sparse checkout leaves out of the working tree, and what was committed.
 
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::time::Instant;
 
@@ -7,7 +10,32 @@ use crate::host::git::asked::{Silence, reason};
 use crate::host::git::command::Git;
 use crate::host::git::worktrees::git_dir;
 
+/// The largest index that is read, in bytes.
+const INDEX_BYTES: u64 = 64 << 20;
+/// What an index begins with whose paths stand there whole; those of version 4 are cut short.
+const WHOLE_PATHS: [&[u8]; 2] = [b"DIRC\0\0\0\x02", b"DIRC\0\0\0\x03"];
+/// The names of extensions with which an index lacks files that git has: those of another index, and of directories.
+const ELSEWHERE: [&[u8]; 2] = [b"link", b"sdir"];
+
 impl Git {
+    /// Whether git's index may have the file `path` below `dir`. Does not run git.
+    #[must_use]
+    pub fn may_track(&self, dir: &Path, path: &Path) -> bool {
+        let own = self.top(dir).and_then(|top| git_dir(&top.join(".git")));
+        let Some(file) = own.map(|own| own.join("index")) else { return true };
+        match file.metadata() {
+            Ok(meta) if meta.len() <= INDEX_BYTES => {}
+            Ok(_) => return true,
+            Err(error) => return error.kind() != ErrorKind::NotFound,
+        }
+        let Ok(index) = fs::read(file) else { return true };
+        let has = |text: &[u8]| memchr::memmem::find(&index, text).is_some();
+        path.is_absolute()
+            || !WHOLE_PATHS.iter().any(|begin| index.starts_with(begin))
+            || ELSEWHERE.iter().any(|name| has(name))
+            || has(path.as_os_str().as_bytes())
+    }
+
     /// Whether a sparse checkout may leave out files of the working tree of `dir`. Does not run git.
     #[must_use]
     pub fn may_be_sparse(&self, dir: &Path) -> bool {

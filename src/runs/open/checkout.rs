@@ -126,6 +126,10 @@ pub(crate) fn committed_beyond(project: &OpenedProject, run: &dyn StoredRun, not
         return None;
     }
     let log = run.address(Document::Log).from(project.root());
+    // What git restores or merges is in its index, which is read without starting git.
+    if !project.cx.git.may_track(project.root(), log.as_ref()) {
+        return None;
+    }
     // The search is quick, and finds nothing in almost every clone; only then the whole log is read.
     if !project.cx.git.has_committed(project.root(), log.as_ref(), &begin_of_line(last.next())) {
         return None;
