@@ -55,7 +55,9 @@ pub struct HeldRun {
 /// When the runs or the modes cannot be read.
 pub fn sessions(cx: &Context) -> Result<SessionsReport> {
     let open = attention(cx, &AttentionRequest { all: true })?;
-    Ok(SessionsReport { unreadable: open.unreadable, ..sessions_of(cx, &open.runs)? })
+    let mut report = SessionsReport { unreadable: open.unreadable, ..sessions_of(cx, &open.runs)? };
+    report.warnings.extend(open.notes);
+    Ok(report)
 }
 
 /// As [`sessions`], for open runs that were read already.

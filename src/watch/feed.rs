@@ -18,14 +18,14 @@ const READER: Duration = Duration::from_millis(500);
 /// The columns of a page that is printed where neither a terminal nor `COLUMNS` tells.
 const COLUMNS: usize = 160;
 
-/// The page of the runs, or of the run that is named, as text.
+/// The page of the runs, or of the run that is named, as text, and what a reader should know of the store that machines share.
 ///
 /// # Errors
 /// Those of reading the project, and [`crate::runs::Error::NoSuchRun`].
-pub fn once(cx: &Context, watching: &Watching) -> Result<String> {
+pub fn once(cx: &Context, watching: &Watching) -> Result<(String, Vec<String>)> {
     let cx = watching.context(cx);
     let run = watching.run_id(&cx)?;
-    let mut feed = Feed::open(&cx)?;
+    let (mut feed, notes) = Feed::open_asked(&cx)?;
     let columns = columns().unwrap_or(COLUMNS);
     let lines = match run {
         Some(id) => pages::run(&RunFacts::read(&mut feed, &id, LATEST, false)?, cx.now(), columns),
@@ -43,7 +43,7 @@ pub fn once(cx: &Context, watching: &Watching) -> Result<String> {
         text.push_str(if watching.ascii { in_ascii(&line) } else { line }.trim_end());
         text.push('\n');
     }
-    Ok(text)
+    Ok((text, notes))
 }
 
 /// The first line of [`follow`].
@@ -53,7 +53,7 @@ pub fn once(cx: &Context, watching: &Watching) -> Result<String> {
 pub fn snapshot(cx: &Context, watching: &Watching) -> Result<WatchMessage> {
     let cx = watching.context(cx);
     let mut known = KnownRuns { filter: watching.filter(), run: watching.run_id(&cx)?, ids: BTreeSet::new() };
-    Ok(WatchMessage::Snapshot { cards: known.begin(&Feed::open(&cx)?) })
+    Ok(WatchMessage::Snapshot { cards: known.begin(&Feed::open_asked(&cx)?.0) })
 }
 
 /// Tells of the runs as they are and then of each change, until `tell` says that it is enough or the reader of standard

@@ -190,6 +190,8 @@ fn a_store_that_was_not_accepted_is_neither_read_nor_written() {
     assert_eq!(ids(server), ["l1", "l2"]);
     let status = server.flow(["remote", "status", "--json"]).ok().json();
     assert_eq!((&status["accepted"], &status["local"]), (&json!(false), &json!(2)));
+    let status = server.flow(["remote", "status"]).ok().stdout;
+    assert!(status.contains("shared      not seen: it was not accepted on this machine"), "{status}");
 }
 
 #[test]
@@ -422,10 +424,21 @@ fn a_wait_ends_by_what_the_store_has_and_not_by_what_was_seen_last() {
     let needs = server.flow(["attention", "--wait", "--json"]).ok().json();
     assert_eq!((needs["runs"].as_array().unwrap().len(), &needs["runs"][0]["run_id"]), (1, &json!("r2")), "{needs}");
     team.without_hub(|| {
-        // What is known is the answer then.
-        laptop.flow(["wait", "r1"]).exits(1);
-        laptop.flow(["attention", "--wait"]).ok();
+        // What is known is the answer then, and that it may be old is said.
+        let answers = [
+            laptop.flow(["wait", "r1"]).exits(1),
+            laptop.flow(["wait", "r2"]).exits(4),
+            laptop.flow(["attention", "--wait"]).ok(),
+            laptop.flow(["watch", "--once"]).ok(),
+            laptop.flow(["sessions"]).ok(),
+        ];
+        for answer in answers {
+            assert!(answer.stderr.contains("git:origin was not reached"), "{answer:?}");
+        }
     });
+    laptop.flow(["unblock", "r2", "--reason", "this"]).ok();
+    let page = server.flow(["watch", "--once", "--run-id", "r2"]).ok().stdout;
+    assert!(!page.contains("blocked: now what?"), "{page}");
 }
 
 #[test]

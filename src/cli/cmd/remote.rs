@@ -75,12 +75,13 @@ fn status(report: &StoreStatusReport, now: Timestamp, page: &mut TextPage) {
         ("store", store.clone()),
         ("address", or_dash(address.as_ref())),
         ("here alone", runs_in_words(*local)),
-        ("shared", runs_in_words(runs.len())),
     ]);
     if !accepted {
+        page.field("shared", "not seen: it was not accepted on this machine");
         page.field("next", &Suggestion::flow("remote use").value(store).to_string());
         return;
     }
+    page.field("shared", &runs_in_words(runs.len()));
     let seen = at.map(|at| age(at, now)).unwrap_or_else(|| "never".to_owned());
     page.field("reached", if *reached { "just now" } else { &seen });
     let rows = runs.iter().map(|run| [run.run_id.to_string(), or_dash(run.status), format!("event {}", run.seq)]);

@@ -1,13 +1,13 @@
 //! Asks the store that machines share again and again, beside a reader who goes on looking.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use crate::runs::context::Context;
-use crate::runs::open::shared::refresh;
+use crate::runs::error::Result;
+use crate::runs::open::shared::{refresh, unreached};
 use crate::store::RefreshScope;
 
 /// How often the store is asked, and how seldom while it does not answer.
@@ -19,29 +19,62 @@ const ALL: u32 = 12;
 /// Keeps the copies of shared runs up to date, on a thread that ends with it.
 #[derive(Debug)]
 pub struct StoreAsker {
-    /// Whether the store was asked once, or need not be.
-    has_asked: Arc<AtomicBool>,
+    answers: Answers,
     _end: Option<Sender<()>>,
+}
+
+/// What became of the questions, for the reader.
+#[derive(Debug, Clone, Default)]
+struct Answers(Arc<Mutex<Told>>);
+
+#[derive(Debug, Default)]
+struct Told {
+    /// Whether the store was asked once, or need not be.
+    has_asked: bool,
+    /// Whether the last question failed.
+    is_lost: bool,
+    /// What the reader was not told yet.
+    news: Vec<String>,
+}
+
+impl Answers {
+    fn lock(&self) -> MutexGuard<'_, Told> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes in what the store answered. Of failures in a row the first one is told.
+    fn add(&self, answer: Result<Vec<String>>) {
+        let mut told = self.lock();
+        told.has_asked = true;
+        let was_lost = std::mem::replace(&mut told.is_lost, answer.is_err());
+        match answer {
+            Ok(notes) => told.news.extend(notes),
+            Err(_) if was_lost => {}
+            Err(error) => told.news.push(unreached(&error)),
+        }
+    }
 }
 
 impl StoreAsker {
     /// Begins to ask, unless all runs of the project are in its checkout alone.
     #[must_use]
     pub fn begin(cx: &Context) -> Self {
+        let answers = Answers::default();
         let is_shared = cx.project().is_ok_and(|project| project.runs().shared_at().is_some());
         if !is_shared {
-            return Self { has_asked: Arc::new(AtomicBool::new(true)), _end: None };
+            answers.lock().has_asked = true;
+            return Self { answers, _end: None };
         }
         let (end, ended) = mpsc::channel();
-        let (cx, has_asked) = (cx.clone(), Arc::new(AtomicBool::new(false)));
-        let asked = Arc::clone(&has_asked);
+        let (cx, told) = (cx.clone(), answers.clone());
         let asker = thread::Builder::new().name("store".to_owned()).spawn(move || {
             let (mut pause, mut turn) = (OFTEN, 0_u32);
             loop {
                 // What is over changes seldom, and there may be much of it.
                 let scope = if turn.is_multiple_of(ALL) { RefreshScope::All } else { RefreshScope::Open };
-                let is_reached = cx.project().and_then(|project| refresh(&project, scope)).is_ok();
-                asked.store(true, Ordering::Release);
+                let answer = cx.project().and_then(|project| refresh(&project, scope));
+                let is_reached = answer.is_ok();
+                told.add(answer);
                 pause = if is_reached { OFTEN } else { (pause * 2).min(SELDOM) };
                 turn = turn.wrapping_add(1);
                 if ended.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {
@@ -51,14 +84,20 @@ impl StoreAsker {
         });
         if asker.is_err() {
             // Without the thread what is known is shown.
-            has_asked.store(true, Ordering::Release);
+            answers.lock().has_asked = true;
         }
-        Self { has_asked, _end: asker.is_ok().then_some(end) }
+        Self { answers, _end: asker.is_ok().then_some(end) }
     }
 
     /// Whether the store has been asked since this began, even if it was not reached: what is read afterwards is not older.
     #[must_use]
     pub fn has_asked(&self) -> bool {
-        self.has_asked.load(Ordering::Acquire)
+        self.answers.lock().has_asked
+    }
+
+    /// What a reader should know of the store, each thing once.
+    #[must_use]
+    pub fn news(&self) -> Vec<String> {
+        std::mem::take(&mut self.answers.lock().news)
     }
 }

@@ -24,8 +24,8 @@ use crate::runs::look::card::{Card, CardGroup, assess, holder_life, read_card, r
 use crate::runs::look::outlook::{Definitions, OpenedRun};
 use crate::runs::open::listed::ListedRun;
 use crate::runs::open::reading::{Unreadable, read_all_with};
-use crate::runs::open::shared::UnseenStore;
-use crate::store::{RunStamp, StoredRun};
+use crate::runs::open::shared::{UnseenStore, ask_store};
+use crate::store::{RefreshScope, RunStamp, StoredRun};
 
 /// The most events that observed runs keep in memory together, so that a watcher of many long runs stays small. The run
 /// that was looked at last is kept in any case.
@@ -137,6 +137,18 @@ impl Feed {
         feed.stamps = feed.all_stamps()?;
         feed.read_all()?;
         Ok(feed)
+    }
+
+    /// As [`Self::open`], after the store that machines share was asked, with what a reader should know of that.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_asked(cx: &Context) -> Result<(Self, Vec<String>)> {
+        let project = cx.project()?;
+        // Of a store that is not seen the cards tell.
+        let is_seen = UnseenStore::of(&project).is_none();
+        let notes = if is_seen { ask_store(&project, RefreshScope::All) } else { Vec::new() };
+        Ok((Self::open(cx)?, notes))
     }
 
     /// The root of the project.

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::model::{Explain as _, RunId, Seq, Timestamp};
 use crate::runs::context::OpenedProject;
-use crate::runs::error::Result;
+use crate::runs::error::{Error, Result};
 use crate::store::{RefreshScope, RunStore, StoreError, StoredRun, WriteRequest};
 
 /// How long someone who only reads waits for the store that machines share.
@@ -97,8 +97,13 @@ pub(crate) fn ask_store(project: &OpenedProject, scope: RefreshScope) -> Vec<Str
     }
     match refresh(project, scope) {
         Ok(told) => told,
-        Err(error) => vec![format!("{}; shared runs are shown as they were seen last", error.one_line())],
+        Err(error) => vec![unreached(&error)],
     }
+}
+
+/// What a reader is told of a store that did not answer.
+pub(in crate::runs) fn unreached(error: &Error) -> String {
+    format!("{}; shared runs are shown as they were seen last", error.one_line())
 }
 
 /// Refuses the id of a shared run for a run of this checkout alone: the shared one would hide it.

@@ -48,6 +48,7 @@ fn wait(cx: &Context, exec: &[OsString], out: &mut Out) -> Ended {
         }
     }
     loop {
+        out.warnings(&asker.news());
         let (report, news) = needs.look(cx)?;
         if exec.is_empty() && !news.is_empty() {
             return Ok(out.answer(&report, |page| fill(&report, cx.now(), page)));

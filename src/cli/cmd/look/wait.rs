@@ -34,6 +34,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: WaitArgs, out: &mut Out) -> E
         was_unsure = false;
         let card = card?;
         let left = args.timeout.map_or(PAUSE, |timeout| timeout.saturating_sub(begun.elapsed()).min(PAUSE));
+        out.warnings(&asker.news());
         // Another machine may have reopened the run, or answered it.
         if let Some(exit) = end(&card)
             && (has_asked || left.is_zero())

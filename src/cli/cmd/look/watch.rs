@@ -3,6 +3,7 @@
 use crate::cli::args::WatchArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
+use crate::cli::progress::while_waiting;
 use crate::model::{Kind, Problem};
 use crate::runs::{Context, wants_ascii};
 use crate::watch::{self, Watching};
@@ -12,7 +13,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: WatchArgs, out: &mut Out) -> 
     let watching = Watching { dir, run, search, workflow, poll, ascii: wants_ascii(), colour: out.colour(), notify };
     match (out.is_json(), once) {
         (true, true) => {
-            let snapshot = watch::snapshot(cx, &watching)?;
+            let snapshot = while_waiting("reading the runs", || watch::snapshot(cx, &watching))?;
             Ok(out.json(&snapshot))
         }
         (true, false) => {
@@ -24,7 +25,8 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: WatchArgs, out: &mut Out) -> 
             Ok(exit)
         }
         (false, true) => {
-            let page = watch::once(cx, &watching)?;
+            let (page, notes) = while_waiting("reading the runs", || watch::once(cx, &watching))?;
+            out.warnings(&notes);
             Ok(out.plain(&page))
         }
         (false, false) if !out.is_terminal() => {
