@@ -336,7 +336,8 @@ impl Explain for StoreError {
                     + Suggestion::flow("remote use").value(at)
                     + "; or begin a run of this checkout alone with --local",
             ),
-            Self::Unreached { .. } => new(Kind::Io, "store_not_reached").help("try again; nothing was written"),
+            Self::Unreached { .. } => new(Kind::Io, "store_not_reached")
+                .help("repeat the command once that is put right, or with a longer --lock-timeout; nothing was written"),
             Self::Refused { .. } => new(Kind::Refused, "store_refused").help(
                 "it would refuse the same again: do what it says, or look at your rights there, and at the hooks and protected references of a git remote; nothing was written",
             ),
