@@ -306,23 +306,26 @@ impl EmitDraft<'_> {
         if !is_strict(self.machine) && !asks && !left.iter().any(|from| gate_of(&self.gates, from).is_some()) {
             return Ok(());
         }
-        let Some(history) = self.history_now() else { return Ok(()) };
+        // A log without its beginning has none, and shows nothing of what is required.
+        let history = self.history_now();
+        let history = history.as_deref();
         for from in left {
-            refuse_leaving(&self.gates, self.machine, from, Some(step), Some(&history))?;
+            refuse_leaving(&self.gates, self.machine, from, Some(step), history)?;
         }
-        self.refuse_unproved(left, Some(step), &history)?;
+        self.refuse_unproved(left, Some(step), history)?;
+        let Some(history) = history else { return Ok(()) };
         if !is_strict(self.machine) {
             return Ok(());
         }
-        let undone: Vec<_> = left.iter().filter_map(|from| undone(self.machine, from, step, &*history)).collect();
+        let undone: Vec<_> = left.iter().filter_map(|from| undone(self.machine, from, step, history)).collect();
         if undone.is_empty() { Ok(()) } else { Err(Refusal::NotDone(undone)) }
     }
 
     /// Refuses to leave these states for `to`, or to end the run in them, before what they require was seen to pass.
-    fn refuse_unproved(&self, left: &[StateName], to: Option<&StateName>, history: &History) -> Result<(), Refusal> {
+    fn refuse_unproved(&self, left: &[StateName], to: Option<&StateName>, history: Option<&History>) -> Result<(), Refusal> {
         let mut missing = Vec::new();
         for from in left {
-            missing.extend(unproved(self.machine, from, to, Some(history), self.trail)?);
+            missing.extend(unproved(self.machine, from, to, history, self.trail)?);
         }
         if missing.is_empty() { Ok(()) } else { Err(Refusal::NotProved { missing, looked: true }) }
     }
@@ -443,7 +446,7 @@ impl EmitDraft<'_> {
         if self.ends && self.here.iter().any(|here| requires(self.machine, here)) {
             let history = self.history_now();
             let history = history.as_deref().ok_or(Refusal::NothingRecorded)?;
-            self.refuse_unproved(&self.here, None, history)?;
+            self.refuse_unproved(&self.here, None, Some(history))?;
         }
         Ok(from)
     }

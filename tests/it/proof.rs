@@ -75,8 +75,10 @@ flow complete r1
 ";
 
 /// What each attempt does before it tries to leave.
-const ATTEMPTS: [(&str, &str); 32] = [
+const ATTEMPTS: [(&str, &str); 34] = [
     ("nothing", ""),
+    ("a log without its first event", "sed -i 1d .flow/runs/r1/events.jsonl"),
+    ("an emptied log", ": > .flow/runs/r1/events.jsonl"),
     ("a record by hand with the id", "flow record-activity --run-id r1 --id test --status passed"),
     (
         "a record with the exit code",
