@@ -322,7 +322,12 @@ impl EmitDraft<'_> {
     }
 
     /// Refuses to leave these states for `to`, or to end the run in them, before what they require was seen to pass.
-    fn refuse_unproved(&self, left: &[StateName], to: Option<&StateName>, history: Option<&History>) -> Result<(), Refusal> {
+    fn refuse_unproved(
+        &self,
+        left: &[StateName],
+        to: Option<&StateName>,
+        history: Option<&History>,
+    ) -> Result<(), Refusal> {
         let mut missing = Vec::new();
         for from in left {
             missing.extend(unproved(self.machine, from, to, history, self.trail)?);

@@ -35,7 +35,7 @@ pub fn resume(history: &History, outlook: &Outlook<'_>) -> Plan {
         claimed: entry.record.is_some_and(Attempt::is_claimed),
     });
     let completed = completed.collect();
-    let left_undone = history.left_undone();
+    let left_undone = history.left_undone(outlook.machine);
     let begun_at = match most_doubtful(history, &in_doubt) {
         Some(doubt) if verdict == Verdict::Reconcile && doubt.alive == Some(true) => doubt.at,
         _ => None,

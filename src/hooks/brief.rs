@@ -144,7 +144,7 @@ fn of_run_and(report: &BriefReport, session: Option<&SessionId>, around: Vec<Str
     }
     if !report.left_undone.is_empty() {
         let left = report.left_undone.iter().map(|left| match &left.id {
-            Some(id) => format!("{id} ({} in {})", left.status, left.phase),
+            Some(id) => format!("{id} ({} in {})", left.in_words(), left.phase),
             None => format!("{} ({})", left.phase, left.status),
         });
         lines.push(format!("Left undone: {}", named(left)));

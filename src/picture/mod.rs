@@ -32,4 +32,4 @@ pub use tone::Tone;
 pub(crate) use usage::{totals_in_words, usage_in_words};
 #[cfg(feature = "watch")]
 pub(crate) use words::why_no_command;
-pub(crate) use words::{age, clean, count, day_and_time, duration, for_whom, reason_now, waits_for};
+pub(crate) use words::{age, clean, count, day_and_time, duration, for_whom, ran_as, reason_now, waits_for};

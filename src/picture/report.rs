@@ -3,8 +3,9 @@
 
 use std::fmt::Write as _;
 
-use crate::model::{Doing, beginning, is_terminal_control};
+use crate::model::{Doing, Unproved, beginning, is_terminal_control};
 use crate::picture::usage::totals_in_words;
+use crate::picture::words::ran_as;
 use crate::runs::{ReportedWork, ShownUnit, WorkReport};
 
 /// How many lines a section has at most; there are six of them.
@@ -39,7 +40,8 @@ pub fn work_report(report: &WorkReport) -> String {
     }
     section(&mut text, "Seen", report.seen.iter().map(seen));
     section(&mut text, "Claimed", report.claimed.iter().map(work));
-    section(&mut text, "Open", report.open.iter().map(work).chain(report.open_units.iter().map(unit)));
+    let open = report.open.iter().map(work).chain(report.open_units.iter().map(unit));
+    section(&mut text, "Open", open.chain(report.required.iter().map(required)));
     let questions = report.questions.iter();
     section(&mut text, "Questions", questions.map(|one| format!("{}: {}", code(one.step.as_str()), code(&one.prompt))));
     let decided = report.decided.iter().map(|one| {
@@ -55,8 +57,11 @@ pub fn work_report(report: &WorkReport) -> String {
         passed_over.push(format!("{}{without}: {}", code(one.phase.as_str()), code(&one.reason)));
     }
     // What was passed over with a reason stands there already.
-    for one in report.left_undone.iter().filter(|one| report.skipped.iter().all(|skip| skip.phase != one.phase)) {
-        passed_over.push(code(&one.to_string()));
+    for one in &report.left_undone {
+        let mut skips = report.skipped.iter().filter(|skip| skip.phase == one.phase);
+        if !skips.any(|skip| !one.is_requirement() || skip.exec == one.id) {
+            passed_over.push(code(&one.to_string()));
+        }
     }
     section(&mut text, "Left undone", passed_over.into_iter());
     text
@@ -89,6 +94,11 @@ fn unit(unit: &ShownUnit) -> String {
     format!("{name}{} {}{message}", code(unit.step.as_str()), unit.status)
 }
 
+fn required(missing: &Unproved) -> String {
+    let Unproved { phase, exec, why, .. } = missing;
+    format!("{} requires {}: {}", code(phase.as_str()), code(exec), code(why))
+}
+
 fn seen(seen: &ReportedWork) -> String {
     // How a replay compared is told in its summary.
     let Some(command) = &seen.command else { return work(seen) };
@@ -98,7 +108,8 @@ fn seen(seen: &ReportedWork) -> String {
         (None, None) => "on files that are not known".to_owned(),
     };
     let status = seen.status.with_exit_code(seen.exit_code);
-    format!("{} {} {status}, {on}: {}", seen.number, code(&seen.id), code(command))
+    let command = ran_as(seen.name.as_deref(), command, seen.dir.as_deref());
+    format!("{} {} {status}, {on}: {}", seen.number, code(&seen.id), code(&command))
 }
 
 /// A text of the run as a code span, in one line.

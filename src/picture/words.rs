@@ -55,6 +55,19 @@ pub(super) fn time_of_day(at: Timestamp) -> String {
     format!("{:02}:{:02}", at.hour(), at.minute())
 }
 
+/// A command that flow ran: the name that the project gives it, if it has one, before it, and where it ran if that was not the
+/// top of the checkout.
+pub(crate) fn ran_as(name: Option<&str>, command: &str, dir: Option<&str>) -> String {
+    let named = match name {
+        Some(name) => format!("{name} = {command}"),
+        None => command.to_owned(),
+    };
+    match dir {
+        None | Some(".") => named,
+        Some(dir) => format!("{named} (in {dir})"),
+    }
+}
+
 /// A time of day in UTC with its day, `Wed 20 May 14:30`.
 pub(crate) fn day_and_time(at: Timestamp) -> String {
     let day = at.as_datetime();

@@ -85,12 +85,12 @@ $ flow exec --id compare -- cmp old.txt new.txt
 ...
 $ flow verify --evidence
 ok  [..]-issue-42
-  009  compare  code  passed, seen  fresh
+  009  compare  code  cmp old.txt new.txt  passed, seen  fresh
 ...
 $ echo 'row 7' >>new.txt
 $ flow verify --evidence
 not fresh  [..]-issue-42
-  009  compare  code  passed, seen  stale: the files changed since it was run
+  009  compare  code  cmp old.txt new.txt  passed, seen  stale: the files changed since it was run
     changed since 009: new.txt
 ...
   files       [..]/.flow/runs

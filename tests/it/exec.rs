@@ -361,7 +361,7 @@ fn evidence_is_fresh_exactly_as_long_as_the_files_are_the_same() {
     let stale = sandbox.flow(["verify", "r1", "--evidence"]).exits(1).stdout;
     insta::assert_snapshot!(stale, @r"
     not fresh  r1
-      002  t  preflight  passed, seen  stale: the files changed since it was run
+      002  t  preflight  echo 12345  passed, seen  stale: the files changed since it was run
         changed since 002: a
         changed since 002: new
       fresh means: the tracked and untracked files are the same; ignored ones are not looked at
@@ -485,7 +485,7 @@ fn claims_and_what_was_seen_are_told_apart() {
     usage
       preflight  2s (1 of 2 reported)
     evidence (fresh: the tracked and untracked files are the same)
-      003  ran  preflight  passed, seen  fresh
+      003  ran  preflight  true  passed, seen  fresh
     ");
     let resumed = sandbox.flow(["resume", "r1", "--json"]).ok().json();
     assert_eq!(resumed["evidence"][0]["freshness"], "fresh");

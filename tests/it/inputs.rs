@@ -66,8 +66,8 @@ fn an_ignored_file_counts_only_if_an_input_names_it() {
     let told = sandbox.flow(["verify", "r1", "--evidence"]).exits(1).stdout;
     insta::assert_snapshot!(told, @"
     not fresh  r1
-      002  t  preflight  passed, seen  followed by a later record
-      004  t  preflight  passed, seen  stale: the files changed since it was run; inputs: out/app, *.env
+      002  t  preflight  true  passed, seen  followed by a later record
+      004  t  preflight  true  passed, seen  stale: the files changed since it was run; inputs: out/app, *.env
         changed since 004: .env
         changed since 004: a
         changed since 004: out/app

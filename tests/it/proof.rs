@@ -269,6 +269,48 @@ fn an_edit_that_takes_the_run_out_of_a_phase_needs_a_proof_that_still_holds() {
 }
 
 #[test]
+fn an_edit_that_ends_a_run_without_its_proof_is_told_by_every_reader() {
+    let edits = [
+        "s/^  status: .*/  status: completed/; s/current_phase: .*/current_phase: report/",
+        "s/^  status: .*/  status: completed/",
+    ];
+    for edit in edits {
+        let sandbox = sandbox();
+        shell(&sandbox, &format!("sed -i '{edit}' .flow/runs/r1/run.yaml")).ok();
+        for adopted in [false, true] {
+            if adopted {
+                sandbox.flow(["set", "r1", "--goal", "g"]).ok();
+            }
+            for reader in ["show", "resume", "report"] {
+                let told = sandbox.flow([reader, "r1"]).stdout;
+                assert!(told.contains("seen to pass"), "{edit}: {reader}: {told}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_report_names_what_is_required_and_what_was_run_where() {
+    let sandbox = sandbox();
+    let report = |args: &[&str]| sandbox.flow([&["report", "r1"], args].concat()).ok();
+    let told = report(&[]).stdout;
+    assert!(told.contains("- `verify` requires `test`: `it was not run since the run came there`"), "{told}");
+    assert_eq!(report(&["--format", "json"]).json()["required"][0]["exec"], "test");
+    // The words are those of the command that the project names, and what they run is another one.
+    fs::create_dir(sandbox.path("sub")).unwrap();
+    fs::write(sandbox.path("sub/check.sh"), "true\n").unwrap();
+    shell(&sandbox, "cd sub && flow exec --run-id r1 --id test -- sh check.sh").ok();
+    assert!(report(&[]).stdout.contains(": `sh check.sh (in sub)`"));
+    sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
+    let told = report(&[]).stdout;
+    assert!(told.contains(": `test = sh check.sh`") && !told.contains("requires"), "{told}");
+    for reader in ["show", "evidence", "resume"] {
+        let told = sandbox.flow([reader, "r1"]).stdout;
+        assert!(told.contains("test = sh check.sh"), "{reader}: {told}");
+    }
+}
+
+#[test]
 fn what_was_proved_when_the_run_left_the_phase_is_not_asked_for_again() {
     let sandbox = sandbox();
     sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
@@ -311,7 +353,7 @@ fn a_command_that_was_seen_to_pass_on_these_files_lets_the_run_go_on() {
     let stale = sandbox.flow(["verify", "r1", "--evidence"]).exits(1).stdout;
     insta::assert_snapshot!(stale, @r"
     not fresh  r1
-      004  test  verify  passed, seen  stale: the files changed since it was run
+      004  test  verify  test = sh check.sh  passed, seen  stale: the files changed since it was run
       verify requires test: 004 test passed, and the files changed since it was run (code)
         changed since 004: code
       claimed     001 build, 002 look, 005 report
@@ -335,7 +377,7 @@ fn a_reason_to_leave_without_the_command_stays_visible() {
       if there is more to do:
         flow reopen r1 --reason 'why'
       left undone
-        -  test  verify  skipped
+        -  test  verify  not seen to pass
       completed
         001  build   build   passed, claimed
         002  look    verify  passed, claimed

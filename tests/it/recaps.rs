@@ -267,7 +267,7 @@ fn answers(history: &History, machine: &Machine) -> Vec<String> {
     let mut answers =
         vec![format!("{plan:#?}"), format!("{:?}", history.state()), format!("{}", history.completed_count())];
     answers.push(format!("{:?} {:?} {:?}", history.end_reason(), history.children(), history.open_workers()));
-    answers.push(format!("{:?} {:?}", history.units(), history.left_undone()));
+    answers.push(format!("{:?} {:?}", history.units(), history.left_undone(Some(machine))));
     answers.push(format!("{:?} {:?}", history.hold(), history.reports().is_empty()));
     for question in &history.state().document().state.questions {
         answers.push(format!("{:?} {:?}", history.document_of(question), history.number_of(question)));

@@ -321,7 +321,7 @@ fn a_report_tells_what_was_seen_and_claimed_and_what_is_open_in_the_same_bytes_e
 
     ### Seen
 
-    - 002 `test` passed, on commit `COMMIT`: `sh check.sh`
+    - 002 `test` passed, on commit `COMMIT`: `test = sh check.sh`
 
     ### Claimed
 

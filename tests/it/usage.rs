@@ -56,7 +56,7 @@ fn every_way_in_leads_to_the_same_sums() {
       with m2    1,600 tokens in, 3 EUR (1 of 2 reported), 0.20 USD (1 of 2 reported)
       all        2,800 tokens in (3 of 5 reported), 345 out (2 of 5 reported), 3 EUR (1 of 5 reported), 0.30 USD (2 of 5 reported), 12.501s (2 of 5 reported)
     evidence (fresh: the tracked and untracked files are the same)
-      006  e  preflight  passed, seen  fresh
+      006  e  preflight  true  passed, seen  fresh
     ");
     let of = usage(&sandbox);
     assert_eq!(of["costs"][0], json!({ "amount": "3", "currency": "EUR", "reported": 1 }));

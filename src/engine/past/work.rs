@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use crate::engine::step_id::step_id;
 use crate::engine::{Attempt, History, SkippedPhase};
-use crate::model::{ActivityStatus, Number, StateName, StepStatus};
+use crate::machine::Machine;
+use crate::model::{ActivityStatus, Number, StateName, StepStatus, Unproved};
 
 /// The work in one phase since the run last entered it.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,19 +75,29 @@ impl std::fmt::Display for LeftUndone {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: ", self.phase)?;
         match (self.number, &self.id, self.status) {
-            (None, Some(exec), _) => write!(f, "{exec} was not seen to pass"),
-            (Some(number), Some(id), status) => write!(f, "{number} {id} {status}"),
+            (None, Some(exec), _) => write!(f, "{exec} was {}", self.in_words()),
+            (Some(number), Some(id), _) => write!(f, "{number} {id} {}", self.in_words()),
             (.., StepStatus::NotStarted) => f.write_str("nothing was done"),
-            (.., status) => write!(f, "{status}"),
+            (..) => f.write_str(self.in_words()),
         }
     }
 }
 
 impl LeftUndone {
-    /// Whether it is a command that the phase requires, and was left without for a reason.
+    /// Whether it is a command that the phase requires.
     #[must_use]
     pub fn is_requirement(&self) -> bool {
         self.number.is_none() && self.id.is_some()
+    }
+
+    /// How it stands.
+    #[must_use]
+    pub fn in_words(&self) -> &'static str {
+        if self.is_requirement() { "not seen to pass" } else { self.status.as_str() }
+    }
+
+    fn requirement(phase: &StateName, exec: &str, status: StepStatus) -> Self {
+        Self { phase: phase.clone(), number: None, id: Some(exec.to_owned()), status }
     }
 
     fn nothing(phase: &StateName, status: StepStatus) -> Self {
@@ -258,9 +269,10 @@ impl History {
     }
 
     /// What the run left behind without settling it, in the order in which it came to the phases: what failed, is blocked
-    /// or was never done there, also where a person or an agent gave a reason to pass over it.
+    /// or was never done there, also where a person or an agent gave a reason to pass over it. So is what `machine` requires
+    /// of phases that an edit left, or with which an edit ended the run.
     #[must_use]
-    pub fn left_undone(&self) -> Vec<LeftUndone> {
+    pub fn left_undone(&self, machine: Option<&Machine>) -> Vec<LeftUndone> {
         let unsettled = self.unsettled();
         let is_over = self.state().status().is_terminal();
         let mut found = Vec::new();
@@ -279,8 +291,7 @@ impl History {
         for skip in self.skips() {
             if let Some(exec) = &skip.exec {
                 if self.reason_to_skip(&skip.phase, exec) == Some(&skip.reason) {
-                    let (phase, id) = (skip.phase.clone(), Some(exec.clone()));
-                    found.push(LeftUndone { phase, number: None, id, status: StepStatus::Skipped });
+                    found.push(LeftUndone::requirement(&skip.phase, exec, StepStatus::Skipped));
                 }
                 continue;
             }
@@ -291,6 +302,12 @@ impl History {
             let is_left = !self.phases.stays.contains_key(&skip.phase) || is_over && skip.after >= self.latest_number();
             if is_left && found.iter().all(|one| one.phase != skip.phase) {
                 found.push(LeftUndone::nothing(&skip.phase, StepStatus::NotStarted));
+            }
+        }
+        let missing = machine.map(|machine| self.unproved_by_log(machine)).unwrap_or_default();
+        for Unproved { phase, exec, is_behind, .. } in missing {
+            if is_behind || is_over {
+                found.push(LeftUndone::requirement(&phase, &exec, StepStatus::NotStarted));
             }
         }
         found

@@ -357,7 +357,7 @@ fn place_of_free(view: &View, run: &RunSummary, plan: &Plan, holder: Option<Hold
 /// What the run passed over without anyone's reason, in words.
 fn passed_over(view: &View, plan: &Plan) -> Option<String> {
     for left in &plan.left_undone {
-        // That was left for a reason.
+        // It is run once more, for which no person is needed.
         if left.is_requirement() {
             continue;
         }

@@ -71,7 +71,7 @@ pub fn gate(cx: &Context, run: Option<&str>) -> Result<GateReport> {
         description: machine.and_then(|machine| machine.state(&phase)?.description.clone()),
         status: view.history.gate(&phase).unwrap_or(GateStatus::Closed),
         unproved,
-        left_undone: view.history.left_undone(),
+        left_undone: view.history.left_undone(view.machine.as_ref()),
         skipped: skipped(&view.history),
         records,
         seen: view.last_seen(),

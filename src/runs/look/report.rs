@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::engine::{Attempt, LeftUndone, RunUsage, held_by, undecided};
 use crate::model::{
-    ActivityStatus, Doing, Number, Question, RunDocument, RunId, RunStatus, SessionId, StateName, WorkflowId,
+    ActivityStatus, Doing, Number, Question, RunDocument, RunId, RunStatus, SessionId, StateName, Unproved, WorkflowId,
     command_line,
 };
 use crate::runs::context::Context;
@@ -64,6 +64,8 @@ pub struct WorkReport {
     pub open: Vec<ReportedWork>,
     /// Units of work and sub-agents that are not reported as done.
     pub open_units: Vec<ShownUnit>,
+    /// What the phases in which the run is require and the log does not show to have passed.
+    pub required: Vec<Unproved>,
     /// What the run left behind without settling it.
     pub left_undone: Vec<LeftUndone>,
     /// Questions that wait for an answer.
@@ -87,8 +89,12 @@ pub struct ReportedWork {
     pub status: ActivityStatus,
     /// Its title or summary.
     pub summary: Option<String>,
+    /// The name that the project gives the command which flow ran.
+    pub name: Option<String>,
     /// The command that flow ran, as a line for a shell.
     pub command: Option<String>,
+    /// The directory in which it ran, relative to the top of the checkout.
+    pub dir: Option<String>,
     /// The exit status.
     pub exit_code: Option<i64>,
     /// The commit on which it ran, if the files were exactly those of it.
@@ -161,11 +167,23 @@ pub fn work_report(cx: &Context, request: &WorkReportRequest) -> Result<WorkRepo
         skipped: skipped(&view.history),
         open,
         open_units,
-        left_undone: view.history.left_undone(),
+        required: required_here(&view),
+        left_undone: view.history.left_undone(view.machine.as_ref()),
         questions: questions.collect(),
         usage: view.history.usage(),
         notes,
     })
+}
+
+/// What the log does not show of what is required where the run is, while it is open.
+fn required_here(view: &View) -> Vec<Unproved> {
+    let mut required = match &view.machine {
+        Some(machine) if !view.history.state().status().is_terminal() => view.history.unproved_by_log(machine),
+        _ => Vec::new(),
+    };
+    // What was left without is told there.
+    required.retain(|one| !one.is_behind);
+    required
 }
 
 /// Why the run is blocked or over, or at which gate it waits.
@@ -201,7 +219,9 @@ impl ReportedWork {
             phase: attempt.phase.clone(),
             status: attempt.status,
             summary: attempt.summary.clone(),
+            name: exec.and_then(|exec| exec.name.clone()),
             command: exec.map(|exec| command_line(&exec.argv)),
+            dir: exec.map(|exec| exec.dir.clone()),
             exit_code: attempt.exit_code,
             commit: before.filter(|before| before.clean).and_then(|before| before.commit.clone()),
             tree: before.map(|before| before.sha256.clone()),

@@ -30,6 +30,8 @@ pub struct SeenEvidence {
     pub status: ActivityStatus,
     /// Its exit status.
     pub exit_code: Option<i64>,
+    /// The name that the project gives the command.
+    pub name: Option<String>,
     /// The command, as a line for a shell. What looks like a secret is masked.
     pub command: String,
     /// The directory in which it ran, relative to the top of the checkout.
@@ -217,6 +219,7 @@ pub(in crate::runs) fn seen_evidence(
             phase: attempt.phase.clone(),
             status: attempt.status,
             exit_code: attempt.exit_code,
+            name: exec.name.clone(),
             command: command_line(&exec.argv),
             dir: exec.dir.clone(),
             inputs: exec.inputs.clone(),

@@ -212,7 +212,7 @@ fn report(view: View) -> ShowReport {
         artifacts: artifacts(&view),
         skipped: skipped(&view.history),
         approvals: approvals(&view.history),
-        left_undone: view.history.left_undone(),
+        left_undone: view.history.left_undone(view.machine.as_ref()),
         doing: head_of(&view).doing,
         end_reason: view.history.end_reason().map(str::to_owned),
         features: features(&view.history),

@@ -132,7 +132,7 @@ impl<'a> Rehearsal<'a> {
         let owned = &before.document().state;
         let stays = |here: &_| emitted.phase.as_ref() == Some(here) || emitted.beside.contains(here);
         let now = History::fold(&self.events).expect("it began");
-        let undone = now.left_undone();
+        let undone = now.left_undone(None);
         let is_told = |here: &_| undone.iter().any(|left| left.phase == *here && left.status == StepStatus::NotStarted);
         let left = owned.positions().any(|here| !stays(here) && !is_told(here));
         let any = !emitted.records.is_empty() || !history.attempts().is_empty();

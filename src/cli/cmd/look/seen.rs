@@ -1,8 +1,9 @@
 //! Rows about commands of which flow saw the end.
 
-use crate::cli::page::{TextPage, or_empty};
+use crate::cli::page::{TextPage, brief, or_empty};
 use crate::engine::{EvidenceState, Freshness};
 use crate::model::NotCovered;
+use crate::picture::ran_as;
 use crate::runs::SeenEvidence;
 
 /// The most paths that are named for each.
@@ -10,8 +11,8 @@ const SHOWN: usize = 10;
 /// The most commands that are shown of a run, the latest ones.
 const ROWS: usize = 10;
 
-/// One command: its number, its id, how it ended, and whether that still holds.
-pub(in crate::cli::cmd) fn seen_row(seen: &SeenEvidence) -> [String; 5] {
+/// One command: its number, its id, its phase, what it was, how it ended, and whether that still holds.
+pub(in crate::cli::cmd) fn seen_row(seen: &SeenEvidence) -> [String; 6] {
     let status = seen.status.with_exit_code(seen.exit_code);
     let freshness = match (&seen.state.why, seen.latest) {
         (_, false) => "followed by a later record".to_owned(),
@@ -23,7 +24,8 @@ pub(in crate::cli::cmd) fn seen_row(seen: &SeenEvidence) -> [String; 5] {
         inputs => format!("; inputs: {}", inputs.join(", ")),
     };
     let (phase, status) = (or_empty(seen.phase.as_ref()), format!("{status}, seen"));
-    [seen.number.to_string(), seen.id.clone(), phase, status, freshness + &inputs]
+    let command = brief(&ran_as(seen.name.as_deref(), &seen.command, Some(&seen.dir))).into_owned();
+    [seen.number.to_string(), seen.id.clone(), phase, command, status, freshness + &inputs]
 }
 
 /// What changed since these commands ran, once for those since which the same did; and what was not looked at.

@@ -33,7 +33,7 @@ fn plain(value: &Value) -> Option<String> {
 
 /// A row about work that the run left undone.
 pub(in crate::cli::cmd) fn left_undone(left: &LeftUndone) -> Vec<String> {
-    vec![or_dash(left.number), or_dash(left.id.as_ref()), left.phase.to_string(), left.status.to_string()]
+    vec![or_dash(left.number), or_dash(left.id.as_ref()), left.phase.to_string(), left.in_words().to_owned()]
 }
 
 fn fill(shown: &ShowReport, page: &mut TextPage) {
