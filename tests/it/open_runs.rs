@@ -309,6 +309,15 @@ fn readers_read_only_the_open_runs_that_have_changed() {
 }
 
 #[test]
+fn open_runs_that_the_cache_knows_are_open_on_every_page() {
+    let (sandbox, ids) = many_open(40);
+    let cached: Value = serde_json::from_str(&std::fs::read_to_string(sandbox.path(OPEN)).unwrap()).unwrap();
+    assert_eq!(cached["known"].as_array().unwrap().len(), ids.len());
+    let told = sandbox.flow(["watch", "--once"]).ok().stdout;
+    assert!(told.contains("Can go on 40") && !told.contains("Over"), "{told}");
+}
+
+#[test]
 fn an_open_run_whose_log_alone_has_changed_is_read() {
     let (sandbox, ids) = many_open(40);
     let (run, before) = (&ids[3], listed_run(&sandbox, &ids[3]));
@@ -443,7 +452,7 @@ fn what_the_caches_know_is_what_reading_says() {
     sandbox.git(&["commit", "-q", "-m", "runs"]);
     let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().subsec_nanos();
     let mut dice = Dice::new(u64::from(seed));
-    for step in 0..scaled(40, 2000) {
+    for step in 0..scaled(24, 2000) {
         let run = dice.pick(&ids).clone();
         let log = sandbox.run_dir(&run).join("events.jsonl");
         let deed = dice.below(12);
@@ -481,11 +490,12 @@ fn what_the_caches_know_is_what_reading_says() {
                 sandbox.git(&["checkout", "-q", "HEAD", "--", "."]);
             }
         }
-        let resume = || sandbox.flow(["resume", "--json"]).json();
-        let with = (resume(), listed(&sandbox));
+        let readers: [&[&str]; 4] = [&["resume"], &["attention", "--all"], &["watch", "--once"], &["hud"]];
+        let answers = || readers.map(|args| sandbox.flow([args, &["--json"]].concat()).stdout);
+        let with = (answers(), listed(&sandbox));
         let away = sandbox.root().with_file_name("cache-away");
         std::fs::rename(sandbox.path(CACHE), &away).unwrap();
-        let without = resume();
+        let without = answers();
         let _ = std::fs::remove_dir_all(sandbox.path(CACHE));
         std::fs::rename(&away, sandbox.path(CACHE)).unwrap();
         assert_eq!(with.0, without, "seed {seed}, step {step}, deed {deed} to {run}");

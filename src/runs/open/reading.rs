@@ -21,28 +21,46 @@ use crate::store::{Project, StoredRun};
 /// Starting another thread costs as much as reading some runs.
 const RUNS_A_THREAD: usize = 128;
 
-/// What `pick` takes from all readable runs, in any order, and the unreadable runs. Runs that are over are taken from
-/// the store's cache where it has them.
+/// What the summary of a run that the store has cached is good for.
+pub(in crate::runs) enum Cached<T> {
+    /// It is what the caller takes of the run, if it takes anything.
+    Enough(Option<T>),
+    /// The run has to be read.
+    NotEnough(RunId),
+}
+
+/// What `pick` takes from all readable runs, in any order, and the unreadable runs. Their summaries are taken from the
+/// store's cache where it has them.
 pub(crate) fn read_all<T: Send>(
     project: &OpenedProject,
     pick: impl Fn(RunSummary) -> Option<T> + Sync,
 ) -> Result<(Vec<T>, Vec<Unreadable>)> {
-    read_all_with(project, &pick, |run| Ok(pick(for_listing(project, run)?.summary)))
+    let cached = |summary| Cached::Enough(pick(summary));
+    read_all_with(project, cached, |run| Ok(pick(for_listing(project, run)?.summary)))
 }
 
-/// As [`read_all`]: `pick` takes the runs that the store knows to be over, `read` reads the others.
+/// As [`read_all`]: `cached` gets the summaries that the store has, and `read` reads the other runs.
 pub(in crate::runs) fn read_all_with<T: Send>(
     project: &Project,
-    pick: impl Fn(RunSummary) -> Option<T> + Sync,
+    cached: impl Fn(RunSummary) -> Cached<T> + Sync,
     read: impl Fn(&dyn StoredRun) -> Result<Option<T>> + Sync,
 ) -> Result<(Vec<T>, Vec<Unreadable>)> {
-    let picked = Mutex::new(Vec::new());
-    let others = project.runs().listing(&|finished| {
-        let mut finished: Vec<_> = finished.into_iter().filter_map(&pick).collect();
-        picked.lock().unwrap_or_else(PoisonError::into_inner).append(&mut finished);
+    let sorted = Mutex::new((Vec::new(), Vec::new()));
+    let mut others = project.runs().listing(&|summaries| {
+        let (mut picked, mut not_enough) = (Vec::new(), Vec::new());
+        for summary in summaries {
+            match cached(summary) {
+                Cached::Enough(one) => picked.extend(one),
+                Cached::NotEnough(id) => not_enough.push(id),
+            }
+        }
+        let mut sorted = sorted.lock().unwrap_or_else(PoisonError::into_inner);
+        sorted.0.append(&mut picked);
+        sorted.1.append(&mut not_enough);
     })?;
+    let (mut all, not_enough) = sorted.into_inner().unwrap_or_else(PoisonError::into_inner);
+    others.extend(not_enough);
     let (read, unreadable) = read_runs(project, &others, read)?;
-    let mut all = picked.into_inner().unwrap_or_else(PoisonError::into_inner);
     all.extend(read);
     Ok((all, unreadable))
 }
