@@ -93,6 +93,26 @@ fn an_open_run_comes_before_those_that_are_over_but_a_writer_takes_no_end_that_f
 }
 
 #[test]
+fn a_report_to_a_name_of_an_open_run_begins_no_other_one() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.flow(["start", "debug", "--issue", "42", "--json"]).ok().json()["run_id"].clone();
+    sandbox.flow(["start", "debug", "--issue", "PROJ-9", "--id", "p"]).ok();
+    let data = json!({ "status": "running" }).to_string();
+    let emit = ["emit", "--workflow", "debug", "--type", "status_change", "--step", "preflight", "--data", &data];
+    for (name, open) in [("issue-42", run.as_str().unwrap()), ("42", run.as_str().unwrap()), ("PROJ-9", "p")] {
+        let refused = sandbox.flow([&emit[..], &["--run-id", name, "--json"]].concat()).exits(1).error();
+        assert_eq!(refused["code"], "run_exists", "{name}");
+        assert!(refused["message"].as_str().unwrap().contains(open), "{refused}");
+    }
+    // The name of a run that is over is free, and a run that has it as its id is meant by it.
+    sandbox.flow(["cancel", run.as_str().unwrap()]).ok();
+    sandbox.flow([&emit[..], &["--run-id", "issue-42"]].concat()).ok();
+    sandbox.flow(["start", "debug", "--issue", "PROJ-7", "--id", "p7"]).ok();
+    sandbox.flow([&emit[..], &["--run-id", "issue-42"]].concat()).ok();
+    assert_eq!(sandbox.flow(["list", "--json"]).ok().json()["runs"].as_array().unwrap().len(), 4);
+}
+
+#[test]
 fn all_names_of_an_issue_are_one_issue() {
     let sandbox = repository();
     let url = "https://example.com/acme/widgets/issues/42";

@@ -165,6 +165,28 @@ fn refuse_name_of_another(project: &OpenedProject, given: &str, about: &RunId) -
     only(given, meant).map(|_| ())
 }
 
+/// Refuses to begin a run for a report if its id is a name of an open one: the report may be meant for that.
+pub(in crate::runs) fn refuse_name_of_open(project: &OpenedProject, id: &RunId) -> Result<()> {
+    let issue = id.as_str().parse::<Issue>().ok();
+    let ids = project.runs().ids()?;
+    let is_short = ids.iter().any(|other| other != id && other.name() == id.as_str());
+    if issue.is_none() && !is_short || ids.contains(id) {
+        return Ok(());
+    }
+    let keys = IssueKeys::at(&project.cx, project.root().to_owned());
+    let about = issue.map(|issue| (keys.key(&issue), keys.pull_request(&issue)));
+    for run in Runs::read_open(project)?.open() {
+        let other = &run.head.run_id;
+        let is_about = about.as_ref().is_some_and(|(key, pr)| keys.is_about(run, key, *pr));
+        if other != id && (other.name() == id.as_str() || is_about) {
+            let message = format!("{id} is a name of the open run {other}, and no run has it as its id");
+            let help = format!("go on with {other} by its whole id, or give the new run another one");
+            return Err(Problem::new(Kind::Refused, "run_exists", message).help(help).into());
+        }
+    }
+    Ok(())
+}
+
 /// The run whose id begins with `given`, or else ends with it behind a `-`.
 fn run_like(project: &OpenedProject, given: &str, purpose: Purpose) -> Result<Option<RunId>> {
     let ids = project.runs().ids()?;

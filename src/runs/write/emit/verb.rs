@@ -14,7 +14,7 @@ use crate::model::{
 };
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
-use crate::runs::open::name::{Purpose, open_run, open_run_exactly, refuse_pruned};
+use crate::runs::open::name::{Purpose, open_run, open_run_exactly, refuse_name_of_open, refuse_pruned};
 use crate::runs::open::shared::{ask_store, brings_news, refuse_id_of_shared};
 use crate::runs::write::begun::note_workers;
 use crate::runs::write::emit::agents::{check_steps, with_agent};
@@ -301,6 +301,7 @@ fn begin_with(
     let emitted = (**emitted).clone();
     // Only now: a refused request leaves no `.flow` behind.
     let project = cx.project_or_init()?;
+    refuse_name_of_open(&project, &asked.run)?;
     refuse_same_but_for_case(&project, &asked.run)?;
     started.context = context_of(&project, &StartRequest::default(), None);
     if let Some(feature) = feature(&asked.emit.reports) {
