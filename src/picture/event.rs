@@ -189,7 +189,7 @@ fn recorded(record: &ActivityRecorded) -> String {
 fn edited(edit: &RunEdited) -> String {
     let changes = serde_json::to_value(&edit.changes).unwrap_or_default();
     let keys: Vec<_> = changes.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
-    if keys.is_empty() { "comments or own keys".to_owned() } else { keys.join(", ") }
+    if keys.is_empty() { "comments, own keys or line ends".to_owned() } else { keys.join(", ") }
 }
 
 /// Reports on steps, in one line.

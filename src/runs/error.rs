@@ -167,7 +167,9 @@ impl Explain for Error {
             Self::Elsewhere { places, .. } => {
                 let there = match places.as_slice() {
                     [] => "they were removed, or another checkout has them".to_owned(),
-                    places => format!("they are on {}", first_few(places, 3)),
+                    places => {
+                        format!("they are {}", first_few(&places.iter().map(GitRef::place).collect::<Vec<_>>(), 3))
+                    }
                 };
                 new(Kind::NotFound, "run_elsewhere")
                     .help(Help::from(there) + "; " + Suggestion::flow("list") + " shows the runs that are here")

@@ -95,9 +95,18 @@ fn a_log_that_git_put_back_is_named_before_anything_is_written() {
     assert_eq!(answer["next"]["command"], Value::Null);
     let ways: Vec<_> = answer["next"]["alternatives"].as_array().unwrap().iter().map(|way| &way["command"]).collect();
     assert_eq!(ways, [&json!("git switch side"), &json!(format!("flow doctor {} --repair", repo.run))]);
-    let error = repo.flow(&["record-activity", "--id", "x", "--json"]).exits(4).error();
-    assert_eq!(error["code"], "log_rewound");
-    assert!(error["help"].as_str().unwrap().contains("branch side"), "{error}");
+    for writer in [vec!["record-activity", "--id", "x"], vec!["advance", "--to", "plan"]] {
+        let error = repo.flow(&[&writer[..], &["--json"]].concat()).exits(4).error();
+        assert_eq!(error["code"], "log_rewound", "{writer:?}");
+        assert!(error["help"].as_str().unwrap().contains("branch side"), "{error}");
+    }
+    for reader in ["show", "next", "report"] {
+        let told = repo.flow(&[reader]);
+        assert!(
+            format!("{}{}", told.stdout, told.stderr).contains("an older version of the run was put back"),
+            "{told:?}"
+        );
+    }
     // A repair of everything leaves the decision to a person.
     repo.flow(&["doctor", "--repair"]).ok();
     assert_eq!(repo.sandbox.read(&repo.run, "events.jsonl"), before);
@@ -145,6 +154,18 @@ fn a_stash_and_a_reset_put_a_log_back_too() {
     repo.sandbox.git(&["reset", "-q", "--hard", "HEAD@{1}"]);
     assert_eq!(repo.completed(), ["pre", "look"]);
     repo.assert_sound();
+}
+
+#[test]
+fn a_run_that_git_never_had_is_found_in_the_stash_that_took_it() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    sandbox.record("r1", "preflight", "look");
+    sandbox.git(&["stash", "-q", "-u"]);
+    let refused = sandbox.flow(["resume", "r1", "--json"]).exits(3).error();
+    assert!(refused["help"].as_str().unwrap().contains("they are in the stash (`git stash pop`)"), "{refused}");
+    sandbox.git(&["stash", "pop", "-q"]);
+    sandbox.flow(["resume", "r1"]).ok();
 }
 
 #[test]

@@ -26,6 +26,10 @@ pub enum GitRef {
     Commit(String),
 }
 
+/// The latest stash, and the commit in which it has what was untracked.
+const STASH: &str = "refs/stash";
+const STASHED_UNTRACKED: &str = "refs/stash^3";
+
 impl GitRef {
     fn of(name: &str) -> Option<Self> {
         let rest = name.strip_prefix("refs/")?;
@@ -42,12 +46,21 @@ impl GitRef {
 }
 
 impl GitRef {
+    /// Where something is that it has, in words.
+    #[must_use]
+    pub fn place(&self) -> String {
+        match self {
+            Self::Stash => format!("in {self} (`git stash pop`)"),
+            _ => format!("on {self}"),
+        }
+    }
+
     /// Its name as an argument of git.
     #[must_use]
     pub fn revision(&self) -> String {
         match self {
             Self::Branch(name) => format!("refs/heads/{name}"),
-            Self::Stash => "refs/stash".to_owned(),
+            Self::Stash => STASH.to_owned(),
             Self::Remote(name) => format!("refs/remotes/{name}"),
             Self::Tag(name) => format!("refs/tags/{name}"),
             Self::Commit(id) => id.clone(),
@@ -97,6 +110,13 @@ impl Git {
         // `refs/heads/main:PATH`; git allows no colon in the name of a reference.
         let with_text: Vec<_> = found.lines().filter_map(|line| Some(line.split_once(':')?.0)).collect();
         refs.retain(|(name, _)| with_text.contains(name));
+        // `git stash -u` has the files that were untracked in a commit of its own.
+        if refs.is_empty()
+            && listed.lines().any(|name| name == STASH)
+            && self.has_in(dir, STASHED_UNTRACKED, &path, text)
+        {
+            return vec![GitRef::Stash];
+        }
         if refs.is_empty() {
             return self.commit_with(dir, &path, text).into_iter().collect();
         }

@@ -8,17 +8,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::disk::Links;
-use crate::engine::{self, Action, Damage, Drift, Fault, History, Outlook, Plan, Presence, RunState, Verdict};
+use crate::engine::{self, Action, Drift, History, Outlook, Plan, Presence, RunState, Verdict};
 use crate::machine::{Difference, Machine};
-use crate::model::{Execution, Explain as _, LostRange, RunId, Seq, StateName, Suggestion, WorkflowId};
+use crate::model::{Execution, Explain as _, RunId, StateName, Suggestion, WorkflowId};
 use crate::runs::advice::{Alternative, adopt, advice, bring_back, reopen, unknown_driver};
 use crate::runs::commands::NamedNow;
 use crate::runs::context::OpenedProject;
-use crate::runs::error::ends_at;
 use crate::runs::here::{named_here, place_from, place_of_caller};
 use crate::runs::look::driven::driver_from_here;
 use crate::runs::look::life::lives;
 use crate::runs::open::checkout::{places_of_lost, places_with, ways_back};
+use crate::runs::open::damage::damage_of;
 use crate::runs::open::same_work::has_second_run;
 use crate::runs::open::view::View;
 use crate::runs::write::exec::trust::trusted;
@@ -63,7 +63,7 @@ pub(super) fn outlook<'a>(opened: OpenedRun<'a>, presence: Presence, definitions
     Outlook {
         machine,
         drift,
-        damage: damage_of(opened),
+        damage: damage_of(opened.project, opened.run, view),
         presence,
         now: project.cx.clock.now(),
         lives: lives(&view.history),
@@ -242,56 +242,5 @@ fn interview_command(project: &OpenedProject, run: &RunId, document: &str) -> Re
     Err(format!(
         "{document} is gone: put it back, begin again with `{command}`, or end the interview with `{}`",
         Suggestion::flow("interview abandon").value(named).in_project(place.as_deref())
-    ))
-}
-
-/// Why the log of a run cannot be trusted; `None` if it verifies.
-pub(in crate::runs) fn damage_of(opened: OpenedRun<'_>) -> Option<Damage> {
-    let OpenedRun { project, run, view } = opened;
-    let is_kept = !places_of_lost(project, run, &view.faults).is_empty();
-    worst_damage(view, is_kept)
-}
-
-/// The worst damage to the sealed part of a log. Lines of other programs and a torn tail are not damage. `is_kept`: git
-/// has what is missing.
-fn worst_damage(view: &View, is_kept: bool) -> Option<Damage> {
-    let culprit = match view.log.skipped.first() {
-        Some(line) => format!(" (line {}: {})", line.line, line.fault),
-        None => String::new(),
-    };
-    let mut worst: Option<(u8, Damage)> = None;
-    for fault in &view.faults {
-        let (rank, damage) = match fault {
-            Fault::Joined(what) => (0, Damage::Joined(format!("a merge joined two histories of the run: {what}"))),
-            Fault::Gap(lost) if is_kept => (
-                1,
-                Damage::Rewound(format!("{} missing from the log{culprit}, and git has such events", with_verb(lost))),
-            ),
-            Fault::Gap(lost) => (1, Damage::Lost(format!("{} missing from the log{culprit}", with_verb(lost)))),
-            // Events that git has can be brought back, so they are not lost.
-            Fault::EndLost(lost) if is_kept => (2, put_back(view.log.last_seq(), view.noted.max(lost.to))),
-            Fault::EndLost(lost) => {
-                (2, Damage::Lost(format!("{} missing from the end of the log{culprit}", with_verb(lost))))
-            }
-            Fault::Rewound { last, noted } => (2, put_back(*last, *noted)),
-            _ => continue,
-        };
-        // Of two of the same rank the first one counts.
-        match &worst {
-            Some((known, _)) if *known <= rank => {}
-            _ => worst = Some((rank, damage)),
-        }
-    }
-    Some(worst?.1)
-}
-
-fn with_verb(lost: &LostRange) -> String {
-    format!("{} {}", lost.in_words(), if lost.from == lost.to { "is" } else { "are" })
-}
-
-fn put_back(last: Seq, written: Seq) -> Damage {
-    let there = ends_at(last);
-    Damage::Rewound(format!(
-        "an older version of the run was put back: its log {there}, and event {written} was written"
     ))
 }

@@ -12,8 +12,8 @@ use crate::model::{
 };
 use crate::runs::context::Context;
 use crate::runs::error::Result;
-use crate::runs::look::outlook::{OpenedRun, damage_of};
 use crate::runs::look::show::{ShownApproval, ShownSkip, ShownUnit, approvals, skipped};
+use crate::runs::open::damage::notes_of;
 use crate::runs::open::listing::head_of;
 use crate::runs::open::select::select_run;
 use crate::runs::open::shared::ask_store;
@@ -144,11 +144,7 @@ pub fn work_report(cx: &Context, request: &WorkReportRequest) -> Result<WorkRepo
         }
     }
     let questions = document.state.questions.iter().map(ReportedQuestion::of);
-    let damage = damage_of(OpenedRun { project: &project, run: &*run, view: &view });
-    let mut notes = view.notes.clone();
-    if let Some(damage) = damage {
-        notes.insert(0, format!("the log cannot be trusted: {}", damage.what()));
-    }
+    let mut notes = notes_of(&project, &*run, &view);
     notes.extend(view.history.losses());
     notes.extend(asked);
     Ok(WorkReport {

@@ -10,7 +10,7 @@ use crate::machine::Requirement;
 use crate::model::{ActivityStatus, NotCovered, Number, RunId, SessionId, StateName, Unproved, command_line};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
-use crate::runs::look::outlook::{OpenedRun, damage_of};
+use crate::runs::open::damage::damage_of;
 use crate::runs::open::proof::{Proofs, evidence_states};
 use crate::runs::open::select::select_run;
 use crate::runs::open::shared::ask_store;
@@ -130,7 +130,7 @@ pub fn verify_evidence(cx: &Context, request: &VerifyEvidenceRequest) -> Result<
     let required = required_evidence(&project, &view, &evidence);
     let ok =
         if required.is_empty() { all_hold(&view.history, &evidence) } else { required.iter().all(|one| one.proved) };
-    let damage = damage_of(OpenedRun { project: &project, run: &*run, view: &view });
+    let damage = damage_of(&project, &*run, &view);
     let damage = damage.map(|damage| damage.what().to_owned());
     let ok = ok && damage.is_none();
     let mut notes = view.notes.clone();

@@ -12,6 +12,7 @@ use crate::model::{Approval, Doing, Number, ReportType, Seq, SessionId, StateNam
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::look::seen::{SeenEvidence, seen_evidence};
+use crate::runs::open::damage::notes_of;
 use crate::runs::open::listing::head_of;
 use crate::runs::open::select::select_run;
 use crate::runs::open::shared::{Sharing, ask_store};
@@ -180,6 +181,7 @@ pub fn show(cx: &Context, request: &ShowRequest) -> Result<ShowReport> {
     if sharing.is_some() {
         view.notes.extend(asked);
     }
+    view.notes = notes_of(&project, &*run, &view);
     if let Some(at) = request.at {
         view.go_back(run.id(), Seq(at))?;
     }

@@ -23,7 +23,8 @@ pub(crate) fn rewound(project: &OpenedProject, run: &dyn StoredRun, last: Seq, n
     let rest = match places_with(project, run, noted).as_slice() {
         [] => Help::from("git has no version with the rest here"),
         places => {
-            Help::from(format!("the rest is on {} (", first_few(places, 3)))
+            let places: Vec<_> = places.iter().map(GitRef::place).collect();
+            Help::from(format!("the rest is {} (", first_few(&places, 3)))
                 + Suggestion::flow("resume").value(id)
                 + " says how to get it)"
         }

@@ -2,6 +2,7 @@
 
 pub(crate) mod checkout;
 pub(in crate::runs) mod copies;
+pub(in crate::runs) mod damage;
 pub(crate) mod fault;
 pub(in crate::runs) mod kept;
 pub(in crate::runs) mod listed;

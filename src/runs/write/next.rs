@@ -13,6 +13,8 @@ use crate::model::{
 };
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
+use crate::runs::open::damage::notes_of;
+use crate::runs::open::fault;
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::select::{select_run, select_run_to_write};
 use crate::runs::open::shared::ask_store;
@@ -110,7 +112,7 @@ pub fn next_states(cx: &Context, request: &NextStatesRequest) -> Result<NextStat
     let machine = view.machine.as_ref();
     let over = state.status().is_terminal();
     let choices = if over { Choices::default() } else { choices_from(machine, state.phase()) };
-    let mut notes = view.notes;
+    let mut notes = notes_of(&project, &*run, &view);
     notes.extend(asked);
     if over {
         notes.push(format!("the run is {}", state.status()));
@@ -164,6 +166,10 @@ pub fn advance(cx: &Context, request: &AdvanceRequest) -> Result<AdvanceReport> 
 fn advance_as_seen(project: &OpenedProject, run: &dyn StoredRun, request: &AdvanceRequest) -> Result<AdvanceReport> {
     let view = for_reading(project, run)?;
     let to = destination(request, &view).map_err(|refusal| {
+        // A log that cannot be written is the first reason, as it is for every other writer.
+        if let Some(fault) = view.faults.iter().find(|fault| fault.forbids_writing()) {
+            return fault::refusal(project, run, fault.clone());
+        }
         match waits_for_command(run.id(), &refusal, Some(&view.history)) {
             Some(waits) => waits.into(),
             None => Error::refused(run.id(), refusal),
