@@ -485,6 +485,16 @@ fn shipped_workflows_require_a_command_only_where_the_project_names_it() {
     assert_eq!(adopted["differences"], json!(["state `verify` now requires `test` to pass"]));
 }
 
+#[test]
+fn what_a_run_was_spared_since_the_project_did_not_name_it_is_told_with_the_evidence() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "start-issue", "--id", "r1"]).ok();
+    let notes = || sandbox.flow(["verify", "r1", "--evidence", "--json"]).json()["notes"].to_string();
+    assert_eq!(notes(), "[]");
+    fs::write(sandbox.path(".flow/config.yaml"), CONFIG).unwrap();
+    assert!(notes().contains("requires `test` today, and did not when the run began"), "{}", notes());
+}
+
 /// What the host of the session reads when its turn ends.
 fn stop(sandbox: &Sandbox, options: &[&str]) -> Option<String> {
     let payload = json!({ "session_id": "s1", "stop_hook_active": false }).to_string();

@@ -15,6 +15,7 @@ use crate::runs::open::proof::{Proofs, evidence_states};
 use crate::runs::open::select::select_run;
 use crate::runs::open::shared::ask_store;
 use crate::runs::open::view::{View, for_reading};
+use crate::runs::write::required_here::as_project_asks;
 use crate::store::{RefreshScope, StoredRun};
 
 /// A command of which flow saw the end, and whether that still holds.
@@ -140,6 +141,7 @@ pub fn verify_evidence(cx: &Context, request: &VerifyEvidenceRequest) -> Result<
             notes.push(format!("the end of {} {} was not seen", attempt.number, attempt.id));
         }
     }
+    notes.extend(required_since(&project, &view));
     notes.extend(asked);
     Ok(VerifyEvidenceReport { run_id: run.id().clone(), ok, required, evidence, claimed, damage, notes })
 }
@@ -168,6 +170,22 @@ fn required_evidence(project: &OpenedProject, view: &View, seen: &[SeenEvidence]
         required.push(RequiredEvidence { phase, exec, proved: why.is_none(), number, why, skip_reason });
     }
     required
+}
+
+/// What the workflow requires today and the definition does not that the run follows: the project may have named the command
+/// only after the run began.
+fn required_since(project: &OpenedProject, view: &View) -> Vec<String> {
+    let mut notes = Vec::new();
+    let workflow = view.history.state().document().workflow.as_str();
+    let (Some(pinned), Ok(found)) = (&view.machine, project.catalog().find(workflow)) else { return notes };
+    // A configuration that cannot be read is told where it is needed.
+    let Ok(today) = as_project_asks(Some(project), found.machine) else { return notes };
+    for Requirement { state, exec, .. } in today.requires() {
+        if pinned.requires().iter().all(|one| one.state != *state || one.exec != *exec) {
+            notes.push(format!("`{state}` requires `{exec}` today, and did not when the run began"));
+        }
+    }
+    notes
 }
 
 /// Why a requirement is not met on the files as they are, if it is not.

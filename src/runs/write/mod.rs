@@ -17,7 +17,7 @@ pub(crate) mod payload;
 pub(crate) mod prune;
 mod questions;
 pub(crate) mod record;
-mod required_here;
+pub(in crate::runs) mod required_here;
 pub(crate) mod set;
 pub(crate) mod source;
 pub(crate) mod start;
