@@ -100,6 +100,8 @@ fn a_log_that_git_put_back_is_named_before_anything_is_written() {
         assert_eq!(error["code"], "log_rewound", "{writer:?}");
         assert!(error["help"].as_str().unwrap().contains("branch side"), "{error}");
     }
+    let listed = repo.flow(&["list"]).ok().stdout;
+    assert!(listed.contains("  rewound  "), "{listed}");
     for reader in ["show", "next", "report"] {
         let told = repo.flow(&[reader]);
         assert!(

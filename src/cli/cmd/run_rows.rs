@@ -3,7 +3,7 @@
 use crate::cli::page::{CARE, TextPage, brief, or_empty};
 use crate::model::Timestamp;
 use crate::picture::{age, columns as width_of, cut, waits_for};
-use crate::runs::{Card, ListedRun, ShortNames, Unreadable, columns};
+use crate::runs::{Card, ListedRun, Need, ShortNames, Unreadable, columns};
 
 /// The gap between columns.
 const GAP: usize = 2;
@@ -38,7 +38,7 @@ pub(super) fn rows(runs: &[ListedRun], cards: &[Card], now: Timestamp, indent: u
             brief(&run.title()).into_owned(),
             names.of_run(&run.head.run_id).to_owned(),
             run.head.workflow.to_string(),
-            run.head.word().to_owned(),
+            word(run, card).to_owned(),
             place_of(run, card),
             age(run.head.updated_at, now),
             brief(&reason).into_owned(),
@@ -56,6 +56,14 @@ pub(super) fn rows(runs: &[ListedRun], cards: &[Card], now: Timestamp, indent: u
         (NAME, Shrink::Front(8)),
     ];
     fitted(table, &steps, indent, page);
+}
+
+/// How a run stands. What only a look at all of it shows is in its card.
+fn word(run: &ListedRun, card: Option<&Card>) -> &'static str {
+    match card.and_then(|card| card.need) {
+        Some(need) if run.head.doing.is_none() && (need.may_pass() || need == Need::Blocked) => need.as_str(),
+        _ => run.head.word(),
+    }
 }
 
 /// The phase of a run and its place in the workflow: `code 4/5`.
