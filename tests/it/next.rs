@@ -215,6 +215,17 @@ fn a_run_does_not_advance_past_an_open_question() {
 }
 
 #[test]
+fn who_lost_the_run_is_told_that_and_not_what_is_not_done() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1", "--session", "a"]).ok();
+    sandbox.flow(["resume", "r1", "--take-over", "--session", "b"]).ok();
+    let refused = sandbox.flow(["advance", "r1", "--session", "a", "--json"]).exits(5).error();
+    assert_eq!(refused["code"], "run_held", "{refused}");
+    let refused = sandbox.flow(["advance", "r1", "--session", "b", "--json"]).exits(1).error();
+    assert_eq!(refused["code"], "phase_not_done", "{refused}");
+}
+
+#[test]
 fn a_run_goes_back_past_an_open_question_only_when_that_completes_nothing() {
     let graph = "initial: work\nstates:\n  work: {type: agent, transition: {next: [look]}}\n  \
                  look: {type: user, description: Merge it?, transition: {next: [work, done]}}\n  done: {type: terminal}\n";

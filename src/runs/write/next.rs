@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::codec::digest;
-use crate::engine::{Choices, Refusal, complete_by_leaving, refuse_held};
+use crate::engine::{Choices, Refusal, complete_by_leaving, refuse_held, refuse_other_session};
 use crate::machine::Machine;
 use crate::model::{
     Event, EventId, EventKind, Question, ReportType, RunId, Seq, SessionId, StateName, StepStatus, TextDigest,
@@ -14,7 +14,6 @@ use crate::model::{
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::open::damage::notes_of;
-use crate::runs::open::fault;
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::select::{select_run, select_run_to_write};
 use crate::runs::open::shared::ask_store;
@@ -22,6 +21,7 @@ use crate::runs::open::view::{View, for_reading};
 use crate::runs::write::begun::waits_for_command;
 use crate::runs::write::emit::{EmitRequest, EmittedActivity, Reporter, emit_by};
 use crate::runs::write::payload::ReportRequest;
+use crate::runs::write::transaction::transact;
 use crate::store::{RefreshScope, StoredRun};
 
 /// Which run to move, and where.
@@ -165,16 +165,20 @@ pub fn advance(cx: &Context, request: &AdvanceRequest) -> Result<AdvanceReport> 
 /// Moves a run from where it is seen to be.
 fn advance_as_seen(project: &OpenedProject, run: &dyn StoredRun, request: &AdvanceRequest) -> Result<AdvanceReport> {
     let view = for_reading(project, run)?;
-    let to = destination(request, &view).map_err(|refusal| {
-        // A log that cannot be written is the first reason, as it is for every other writer.
-        if let Some(fault) = view.faults.iter().find(|fault| fault.forbids_writing()) {
-            return fault::refusal(project, run, fault.clone());
+    let to = match destination(request, &view) {
+        Ok(to) => to,
+        Err(refusal) => {
+            let caller = project.cx.caller(request.session.clone(), request.epoch)?;
+            // What refuses every writer is the first reason: the log, and a session that holds the run.
+            transact(project, run, caller, project.cx.now(), |tx| {
+                refuse_other_session(&tx.state, &tx.caller).map_err(|refusal| tx.refused(refusal))
+            })?;
+            return Err(match waits_for_command(run.id(), &refusal, Some(&view.history)) {
+                Some(waits) => waits.into(),
+                None => Error::refused(run.id(), refusal),
+            });
         }
-        match waits_for_command(run.id(), &refusal, Some(&view.history)) {
-            Some(waits) => waits.into(),
-            None => Error::refused(run.id(), refusal),
-        }
-    })?;
+    };
     // On a retry the run is already in another state, so a retry is recognised by the request alone.
     let basis = TextDigest(digest(serde_json::json!([request.to, request.summary]).to_string().as_bytes()));
     let (machine, from) = (view.machine.as_ref(), view.history.state().phase().cloned());
