@@ -269,6 +269,20 @@ fn an_edit_that_takes_the_run_out_of_a_phase_needs_a_proof_that_still_holds() {
 }
 
 #[test]
+fn all_readers_say_that_the_project_calls_another_command_so_today() {
+    let sandbox = sandbox();
+    sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
+    fs::write(sandbox.path(".flow/config.yaml"), "commands: {test: 'true'}\n").unwrap();
+    assert_eq!(sandbox.flow(["resume", "r1", "--json"]).exits(4).json()["verdict"], "needs_human");
+    assert_eq!(sandbox.flow(["hud"]).ok().stdout, "r1  verify 2/3  needs_human  now\n");
+    for reader in [&["attention"][..], &["wait", "r1", "--timeout", "1"], &["watch", "--once"], &["list"]] {
+        let told = sandbox.flow(reader);
+        let told = format!("{}{}", told.stdout, told.stderr);
+        assert!(told.contains("`verify` requires that `test` was"), "{reader:?}: {told}");
+    }
+}
+
+#[test]
 fn an_edit_that_ends_a_run_without_its_proof_is_told_by_every_reader() {
     let edits = [
         "s/^  status: .*/  status: completed/; s/current_phase: .*/current_phase: report/",

@@ -1,6 +1,6 @@
 //! What to do next in one run, whichever command asks.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::disk::Links;
 use crate::engine::{self, Action, Drift, History, Outlook, Plan, Presence, RunState, Verdict};
 use crate::machine::{Difference, Machine};
-use crate::model::{Execution, Explain as _, RunId, StateName, Suggestion, WorkflowId};
+use crate::model::{Execution, Explain as _, RunId, StateName, Suggestion, Unproved, WorkflowId};
 use crate::runs::advice::{Alternative, adopt, advice, bring_back, reopen, unknown_driver};
 use crate::runs::commands::NamedNow;
 use crate::runs::context::OpenedProject;
@@ -19,6 +19,7 @@ use crate::runs::look::driven::driver_from_here;
 use crate::runs::look::life::lives;
 use crate::runs::open::checkout::{places_of_lost, places_with, ways_back};
 use crate::runs::open::damage::damage_of;
+use crate::runs::open::proof::Proofs;
 use crate::runs::open::same_work::has_second_run;
 use crate::runs::open::view::View;
 use crate::runs::write::exec::trust::trusted;
@@ -67,8 +68,27 @@ pub(super) fn outlook<'a>(opened: OpenedRun<'a>, presence: Presence, definitions
         presence,
         now: project.cx.clock.now(),
         lives: lives(&view.history),
-        unproved: None,
+        unproved: unproved_by_name(project, view),
     }
+}
+
+/// What is missing of what the run still has to show, without a look at its files: a command that passed and that the project
+/// calls something else today proves nothing. `None` if the log alone tells.
+fn unproved_by_name(project: &OpenedProject, view: &View) -> Option<Vec<Unproved>> {
+    let required = view.history.still_required(view.machine.as_ref()?);
+    if required.iter().all(|one| one.found.is_err()) {
+        return None;
+    }
+    let proofs = Proofs::of(project, BTreeMap::new());
+    let mut missing = Vec::new();
+    for one in &required {
+        let why = match &one.found {
+            Ok(attempt) => proofs.is_another_command(&one.requirement.exec, attempt),
+            Err(why) => Some(why.clone()),
+        };
+        missing.extend(why.map(|why| one.missing(why)));
+    }
+    Some(missing)
 }
 
 /// What to do next, as the engine finds it; a required command that this machine may not run waits for a person.

@@ -110,7 +110,7 @@ impl Proofs {
     }
 
     /// Why what was run is not what the project names so today.
-    fn is_another_command(&self, name: &str, attempt: &Attempt) -> Option<String> {
+    pub(in crate::runs) fn is_another_command(&self, name: &str, attempt: &Attempt) -> Option<String> {
         let exec = attempt.exec.as_ref()?;
         let commands = match &self.commands {
             Ok(commands) => commands,
