@@ -103,7 +103,7 @@ fn commands_are_no_answers() {
     // Through a pipe nobody can be told, and what follows would be answers to other questions.
     let sandbox = Sandbox::new();
     let piped = sandbox.flow_with(["interview", "run", DOC], "One.\n/quti\nTwo.\n").exits(2);
-    insta::assert_snapshot!(piped.stderr, @r"
+    insta::assert_snapshot!(piped.stderr.trim(), @r"
     Question 1 of 5: Brain Dump
     Tell me everything about this project: what you are building, for whom, which problem it solves, and why now. Order does not matter.
 
@@ -114,7 +114,7 @@ fn commands_are_no_answers() {
     ");
     assert_eq!(entries(&sandbox), ["One."]);
     let piped = sandbox.flow_with(["interview", "run", DOC], "Two.\n/back\nThe second.\n/exit\nThree.\n").exits(4);
-    insta::assert_snapshot!(piped.stderr, @r"
+    insta::assert_snapshot!(piped.stderr.trim(), @r"
     Question 2 of 5: Target Users
     Who are the primary users? What are they trying to get done?
 
