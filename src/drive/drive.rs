@@ -17,7 +17,7 @@ use crate::drive::notebook::{NotebookRequest, Opened, Opening, RunNotebook};
 use crate::drive::report::{Choose, DriveReport, DriveRequest, DriveStop, Endpoint, report};
 use crate::engine::Refusal;
 use crate::host::Setting;
-use crate::model::{Kind, Problem, RunStatus};
+use crate::model::{Explain as _, Kind, Problem, RunStatus};
 use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::view::for_reading;
 use crate::runs::workflow::{is_file, workflow_machine};
@@ -144,6 +144,11 @@ fn go_through<'p>(
             report.warnings = warnings;
             return Ok(report);
         }
+        (Err(AgentError::Notebook(error)), Some(done)) => {
+            let problem = error.problem();
+            let message = not_recorded(&done, &problem.message);
+            return Err(Problem { message, ..problem }.into());
+        }
         (stopped, _) => stopped.map_err(from_agent)?,
     };
     let (stop, state, reason) = match stopped {
@@ -186,9 +191,14 @@ fn overtaken(cx: &Context, drive: &Drive, done: &Done, refusal: &Refusal, ran: u
         RunStatus::Active => refusal.to_string(),
         status => format!("the run is {status} now"),
     };
-    let output: String = done.output.as_deref().unwrap_or("nothing").chars().take(SHOWN).collect();
-    let reason = format!("the output of `{}` is not recorded: {meanwhile}. The output is: {output}", done.state);
+    let reason = not_recorded(done, &meanwhile);
     Ok(report(drive, DriveStop::Failed, state.phase().cloned(), reason, ran))
+}
+
+/// That what a state put out is in no record, with it: it would be lost otherwise.
+fn not_recorded(done: &Done, why: &str) -> String {
+    let output: String = done.output.as_deref().unwrap_or("nothing").chars().take(SHOWN).collect();
+    format!("the output of `{}` is not recorded: {why}. The output is: {output}", done.state)
 }
 
 /// How much of an unrecorded output is shown, in characters.

@@ -16,8 +16,8 @@ use crate::runs::driver::{DRIVER, DRIVER_DIR};
 use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::view::for_reading;
 use crate::runs::{
-    self, Context, EmitRequest, Error, OpenedProject, ReportRequest, Reporter, Result, accept, change_context, emit_by,
-    end_in,
+    self, Context, EmitRequest, Error, MissingRun, OpenedProject, ReportRequest, Reporter, Result, accept,
+    change_context, emit_by, end_in,
 };
 use crate::store::Project;
 
@@ -66,6 +66,8 @@ pub struct RunNotebook<'p> {
     pub(super) known: Known,
     goal: Option<String>,
     audience: Audience<'p>,
+    /// Whether the run was there once: if it is gone, it was removed.
+    has_begun: bool,
     /// The types of states that a person does.
     pub(super) done_by_a_person: Vec<String>,
     /// The commands of the driver, until the run stores them.
@@ -152,6 +154,7 @@ impl<'p> RunNotebook<'p> {
             known,
             goal,
             audience,
+            has_begun: found.is_some(),
             done_by_a_person: vec!["user".to_owned()],
             commands: None,
             ran: 0,
@@ -238,7 +241,9 @@ impl<'p> RunNotebook<'p> {
             epoch: Some(self.drive.epoch),
             local: false,
         };
-        let answer = emit_by(&self.cx, &request, &Reporter { definition: Some(&self.machine), ..Reporter::default() })?;
+        let missing = if self.has_begun { MissingRun::Gone } else { MissingRun::BeginsWith(&self.machine) };
+        let answer = emit_by(&self.cx, &request, &Reporter { missing, ..Reporter::default() })?;
+        self.has_begun = true;
         self.known.warnings.extend(answer.data.warnings);
         Ok(())
     }

@@ -22,7 +22,9 @@ use crate::runs::context::{Context, OpenedProject};
 use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::reading::Runs;
 use crate::runs::open::view::{View, for_reading};
-use crate::runs::{self, EmitRequest, RecordRequest, ReportRequest, Reporter, Source, emit_by, record_interview};
+use crate::runs::{
+    self, EmitRequest, MissingRun, RecordRequest, ReportRequest, Reporter, Source, emit_by, record_interview,
+};
 use crate::store::{Project, StoredRun};
 
 /// How an interview ended.
@@ -332,7 +334,11 @@ impl Link<'_> {
             id: Some(id.clone()),
             ..EmitRequest::default()
         };
-        emit_by(self.cx, &request, &Reporter { answers_documents: true, ..Reporter::default() })?;
+        emit_by(
+            self.cx,
+            &request,
+            &Reporter { answers_documents: true, missing: MissingRun::Gone, ..Reporter::default() },
+        )?;
         self.known.insert(id);
         Ok(())
     }

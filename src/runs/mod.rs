@@ -126,7 +126,7 @@ pub use write::approve::{ApproveReport, ApproveRequest, approve, refuse_agents};
 pub use write::claim::{ClaimReport, ClaimRequest};
 pub(crate) use write::claim::{claim, presence};
 pub use write::emit::{EmitData, EmitReport, EmitRequest, EmittedActivity, EmittedReport, emit};
-pub(crate) use write::emit::{Reporter, emit_by};
+pub(crate) use write::emit::{MissingRun, Reporter, emit_by};
 pub use write::exec::{
     ExecReport, ExecRequest, ReplayComparison, ReplayConsent, ReplayReport, ReplayRequest, ReplayedCommand,
     TrustReport, TrustRequest, TrustedCommand, exec, replay, trust,

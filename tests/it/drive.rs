@@ -498,6 +498,16 @@ fn nothing_that_a_terminal_obeys_comes_through_from_a_command() {
 }
 
 #[test]
+fn a_run_that_is_removed_while_it_is_driven_does_not_begin_again() {
+    for what in [".flow/runs/r1", ".flow"] {
+        let project = Project::new(GRAPH);
+        let refused = project.drive(&["--on", &format!("agent=rm -r {what}; echo said"), "--on", "tool=true"]).exits(3);
+        assert!(refused.stderr.contains("said"), "what the state put out is lost: {}", refused.stderr);
+        assert!(!project.path(".flow/runs/r1").exists(), "{}", refused.stderr);
+    }
+}
+
+#[test]
 fn a_run_goes_on_when_its_definition_is_gone_or_broken() {
     let sandbox = Sandbox::new();
     let path = sandbox.path(".flow/workflows/job.graph.yaml");

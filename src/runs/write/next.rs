@@ -19,7 +19,7 @@ use crate::runs::open::select::{select_run, select_run_to_write};
 use crate::runs::open::shared::ask_store;
 use crate::runs::open::view::{View, for_reading};
 use crate::runs::write::begun::waits_for_command;
-use crate::runs::write::emit::{EmitRequest, EmittedActivity, Reporter, emit_by};
+use crate::runs::write::emit::{EmitRequest, EmittedActivity, MissingRun, Reporter, emit_by};
 use crate::runs::write::payload::ReportRequest;
 use crate::runs::write::transaction::transact;
 use crate::store::{RefreshScope, StoredRun};
@@ -191,7 +191,12 @@ fn advance_as_seen(project: &OpenedProject, run: &dyn StoredRun, request: &Advan
         epoch: request.epoch,
         ..EmitRequest::default()
     };
-    let data = emit_by(&project.cx, &asked, &Reporter { basis: Some(&basis), ..Reporter::default() })?.data;
+    let data = emit_by(
+        &project.cx,
+        &asked,
+        &Reporter { basis: Some(&basis), missing: MissingRun::Gone, ..Reporter::default() },
+    )?
+    .data;
     let is_over = data.run_status == "completed";
     Ok(AdvanceReport {
         run_id: data.run_id,

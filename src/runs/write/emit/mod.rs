@@ -8,4 +8,4 @@ mod verb;
 pub use answer::{EmitData, EmitReport, EmittedActivity, EmittedReport};
 pub use request::EmitRequest;
 pub use verb::emit;
-pub(crate) use verb::{Reporter, emit_by};
+pub(crate) use verb::{MissingRun, Reporter, emit_by};

@@ -47,12 +47,24 @@ pub fn emit(cx: &Context, request: &EmitRequest) -> Result<EmitReport> {
 /// How a verb of flow reports.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Reporter<'a> {
-    /// The definition with which a run is created that does not exist; otherwise the one in the catalog.
-    pub(crate) definition: Option<&'a Machine>,
+    /// What becomes of a run that does not exist.
+    pub(crate) missing: MissingRun<'a>,
     /// By what a retry is recognised; otherwise by its reports.
     pub(crate) basis: Option<&'a TextDigest>,
     /// Whether it writes the documents of interviews, so that it may answer their questions.
     pub(crate) answers_documents: bool,
+}
+
+/// What becomes of a run that does not exist.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) enum MissingRun<'a> {
+    /// It begins, with the definition in the catalog.
+    #[default]
+    Begins,
+    /// It begins with this definition.
+    BeginsWith(&'a Machine),
+    /// It was there, so the report is refused.
+    Gone,
 }
 
 /// As [`emit`], for a verb of flow.
@@ -82,9 +94,18 @@ pub(crate) fn emit_by(cx: &Context, request: &EmitRequest, reporter: &Reporter<'
             Err(error) => return Err(error.into()),
         }
     }
+    let definition = match reporter.missing {
+        MissingRun::Begins => None,
+        MissingRun::BeginsWith(definition) => Some(definition),
+        MissingRun::Gone => {
+            let project = cx.project()?;
+            let run = open_run_exactly(&project, asked.run.as_str())?;
+            return emit_into(&project, &*run, &asked);
+        }
+    };
     // A run that a sparse checkout leaves out is not here, and must not begin a second time.
     cx.refuse_id_in_git(&root, &asked.run)?;
-    match begin_with(cx, project.as_ref(), &asked, reporter.definition) {
+    match begin_with(cx, project.as_ref(), &asked, definition) {
         // Another process created the run first.
         Err(Error::Store(StoreError::Taken { .. })) => {
             let project = cx.project()?;
