@@ -85,7 +85,9 @@ fn work(work: &ReportedWork) -> String {
     let phase = work.phase.as_ref().map(|phase| format!(" in {}", code(phase.as_str()))).unwrap_or_default();
     let summary = work.summary.as_ref().map(|words| format!(": {}", code(words))).unwrap_or_default();
     let failed = work.seen_to_fail.map(|failed| format!(" (flow saw {failed} fail before)")).unwrap_or_default();
-    format!("{} {} {}{phase}{failed}{summary}", work.number, code(&work.id), work.status)
+    let settles: Vec<_> = work.settles.iter().map(|id| code(id)).collect();
+    let settles = if settles.is_empty() { String::new() } else { format!(" (settles {})", settles.join(", ")) };
+    format!("{} {} {}{phase}{settles}{failed}{summary}", work.number, code(&work.id), work.status)
 }
 
 fn unit(unit: &ShownUnit) -> String {

@@ -360,3 +360,19 @@ fn a_replay_that_a_signal_ends_says_nothing_about_the_commands() {
     let shown = sandbox.flow(["show", "r1", "--json"]).ok().json();
     assert_eq!(shown["activities"].as_array().unwrap().len(), 4, "nothing is recorded of it: {shown:#}");
 }
+
+#[test]
+fn a_failure_that_a_later_record_settles_is_open_for_no_reader() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    sandbox.flow(["record-activity", "--run-id", "r1", "--id", "b", "--status", "failed", "--summary", "bad"]).ok();
+    let report = || sandbox.flow(["report", "r1"]).ok().stdout;
+    assert!(report().contains("### Open\n\n- 001 `b` failed"), "{}", report());
+    let settle =
+        ["record-activity", "--run-id", "r1", "--id", "c", "--status", "passed", "--settles", "b", "--advance"];
+    sandbox.flow(settle).ok();
+    assert!(!report().contains("### Open"), "{}", report());
+    assert!(report().contains("- 002 `c` passed in `preflight` (settles `b`)"), "{}", report());
+    assert_eq!(sandbox.flow(["report", "r1", "--format", "json"]).ok().json()["open"], json!([]));
+    assert!(sandbox.flow(["show", "r1"]).ok().stdout.contains("passed, claimed, settles b"));
+}

@@ -101,6 +101,9 @@ pub struct ReportedWork {
     pub commit: Option<String>,
     /// The digest of the files on which it ran.
     pub tree: Option<String>,
+    /// The ids of activities whose failures it settles.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub settles: Vec<String>,
     /// If it is claimed, the number of the record in which flow saw the same work fail before.
     pub seen_to_fail: Option<Number>,
 }
@@ -133,6 +136,8 @@ pub fn work_report(cx: &Context, request: &WorkReportRequest) -> Result<WorkRepo
         let work = ReportedWork { seen_to_fail: failed, ..ReportedWork::of(attempt) };
         match attempt.status {
             _ if attempt.flow_saw() => seen.push(work),
+            // The record that settles it names it.
+            _ if view.history.is_settled(attempt) => {}
             ActivityStatus::Passed | ActivityStatus::Skipped => claimed.push(work),
             _ => open.push(work),
         }
@@ -221,6 +226,7 @@ impl ReportedWork {
             exit_code: attempt.exit_code,
             commit: before.filter(|before| before.clean).and_then(|before| before.commit.clone()),
             tree: before.map(|before| before.sha256.clone()),
+            settles: attempt.settles.clone(),
             seen_to_fail: None,
         }
     }

@@ -75,6 +75,9 @@ fn fill(shown: &ShowReport, page: &mut TextPage) {
         let (number, id) = (activity.number.to_string(), activity.id.clone());
         let mut status = activity.status.with_exit_code(activity.exit_code);
         status += activity.seen_or_claimed();
+        if !activity.settles.is_empty() {
+            status += &format!(", settles {}", activity.settles.join(", "));
+        }
         let mut row = vec![number, id, or_empty(activity.phase.as_ref()), status];
         if is_used {
             row.push(or_empty(activity.usage.as_deref().map(usage_in_words)));
