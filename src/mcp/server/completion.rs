@@ -20,7 +20,7 @@ pub(super) fn complete(cx: &Context, request: &CompleteRequestParams) -> Result<
     if typed.name != run {
         return Err(invalid(format!("it has no argument {:.60}; it has {run}", typed.name)));
     }
-    let listed = runs::list(cx, &ListFilter::default()).map_err(|error| failed(cx, &error.problem()))?;
+    let listed = runs::list(cx, &ListFilter::default()).map_err(|error| failed(cx, &[], &error.problem()))?;
     let mut ids: Vec<_> = listed.runs.iter().map(|run| run.head.run_id.to_string()).collect();
     ids.retain(|id| id.starts_with(&typed.value));
     let total = ids.len();

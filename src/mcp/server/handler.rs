@@ -157,7 +157,8 @@ impl ServerHandler for McpHandler {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        guarded(|| resources::list(&self.context(&context.meta, "resources")))
+        let cx = self.context(&context.meta, "resources");
+        guarded(|| resources::list(&cx, &self.offers(&cx)))
     }
 
     async fn list_resource_templates(

@@ -81,7 +81,7 @@ pub(super) fn get(
         Some(_) => return Err(invalid("run_id is not a text".to_owned())),
     };
     let request = ResumeRequest { run, ..ResumeRequest::default() };
-    let resumed = runs::resume(cx, &request).map_err(|error| failed(cx, &error.problem()))?;
+    let resumed = runs::resume(cx, &request).map_err(|error| failed(cx, tools, &error.problem()))?;
     let mut data = report(cx, tools, &resumed, commands_of_resume(&resumed));
     clip(&mut data);
     let message = PromptMessage::new_text(Role::User, format!("{}\n\n{DATA}\n\n{data}", text.task));

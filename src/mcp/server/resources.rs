@@ -24,8 +24,8 @@ const LISTED: usize = 100;
 const SHOWN: usize = 200;
 
 /// The list of runs, and the newest runs.
-pub(super) fn list(cx: &Context) -> Result<ListResourcesResult, ErrorData> {
-    let report = newest(cx).map_err(|error| failed(cx, &error.problem()))?;
+pub(super) fn list(cx: &Context, tools: &[ToolOffer]) -> Result<ListResourcesResult, ErrorData> {
+    let report = newest(cx).map_err(|error| failed(cx, tools, &error.problem()))?;
     let mut resources = vec![Resource::new(RUNS, "runs").with_description("The newest runs").with_mime_type(JSON)];
     for ListedRun { head, .. } in report.runs {
         let about = format!("A run of {}, {}", head.workflow, head.status);
@@ -79,7 +79,7 @@ fn value(cx: &Context, tools: &[ToolOffer], uri: &str) -> Result<Value, ErrorDat
             }
         }
     };
-    answer.map_err(|error| failed(cx, &error.problem()))
+    answer.map_err(|error| failed(cx, tools, &error.problem()))
 }
 
 fn latest_events(cx: &Context, run: &str) -> runs::Result<LogReport> {
@@ -93,8 +93,8 @@ fn unknown(uri: &str) -> ErrorData {
 }
 
 /// The error of a verb as one of the protocol, with the whole of it as its data.
-pub(super) fn failed(cx: &Context, why: &Problem) -> ErrorData {
-    let data = problem(cx, &[], why);
+pub(super) fn failed(cx: &Context, tools: &[ToolOffer], why: &Problem) -> ErrorData {
+    let data = problem(cx, tools, why);
     let message = data["error"]["message"].as_str().unwrap_or_default().to_owned();
     match why.kind {
         Kind::NotFound | Kind::Usage => ErrorData::resource_not_found(message, Some(data)),

@@ -253,6 +253,8 @@ fn what_is_no_resource_is_not_found_in_the_words_of_each_version() {
     }
     let missing = client.ask(&[request(1, "resources/read", json!({ "uri": "flow://runs/r2" }))]);
     assert_eq!(missing[0]["error"]["data"]["error"]["code"], "run_not_found");
+    // The way on is a tool, as where a tool is called.
+    assert_eq!(missing[0]["error"]["data"]["error"]["suggestions"][0]["tool"], "flow_list", "{missing:?}");
 }
 
 #[test]
