@@ -157,7 +157,10 @@ pub fn event_in_words(event: &Event) -> String {
             said.strip_prefix("; ").unwrap_or(&said).to_owned()
         }
         EventKind::SessionEnded(ended) => text_of(ended.session.as_ref()),
-        EventKind::RunClaimed(claim) => format!("by {}, epoch {}", text_of(claim.session.as_ref()), claim.epoch),
+        EventKind::RunClaimed(claim) => match (&claim.session, &claim.from) {
+            (Some(session), _) => format!("by {session}, epoch {}", claim.epoch),
+            (None, from) => format!("for no session, from {}, epoch {}", text_of(from.as_ref()), claim.epoch),
+        },
         EventKind::RunEdited(edit) => edited(edit),
         EventKind::WorkflowAdopted(adopted) => adopted.differences.join("; "),
         EventKind::LogRepaired(repair) => {

@@ -144,6 +144,19 @@ fn a_live_holder_keeps_others_away_until_taken_over() {
 }
 
 #[test]
+fn without_a_session_a_run_is_taken_from_its_holder_and_a_free_one_from_nobody() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.flow(["start", "debug", "--session", "alice"]).ok().line().to_owned();
+    let (taken, code) = resume(&sandbox, &[&run, "--take-over"]);
+    assert_eq!((code, &taken["claim"]["session"], &taken["claim"]["changed"]), (0, &Value::Null, &true.into()));
+    let told = sandbox.flow(["log", &run]).ok().stdout;
+    assert!(told.contains("for no session, from alice, epoch 2"), "{told}");
+    let (again, _) = resume(&sandbox, &[&run, "--take-over"]);
+    assert_eq!(again["claim"]["changed"], false, "{again}");
+    assert_eq!(sandbox.events(&run).len(), 2);
+}
+
+#[test]
 fn a_dead_holder_keeps_nobody_away() {
     let sandbox = Sandbox::new();
     let mut child = sandbox.command("sleep").arg("60").spawn().unwrap();

@@ -47,13 +47,15 @@ pub(crate) fn claim(
     let holder = project.holder_for(caller.session.as_ref())?;
     transact(project, run, caller, project.cx.now(), |tx| {
         let claim = Claim { holder: holder.clone(), take_over: how == ClaimRequest::TakeOver };
+        // Without a session it can only be taken from one.
+        let is_free = tx.caller.session.is_none() && tx.state.document().state.session.is_none();
         let changed = match tx.decide(Command::Claim(claim))? {
-            Decision::Commit(kind) => {
+            Decision::Commit(kind) if !is_free => {
                 tx.append(kind, None)?;
                 tx.commit()?;
                 true
             }
-            Decision::Already => false,
+            Decision::Commit(_) | Decision::Already => false,
         };
         let state = &tx.state.document().state;
         Ok(ClaimReport { session: state.session.clone(), epoch: state.epoch, changed })
