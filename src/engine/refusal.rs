@@ -232,7 +232,7 @@ pub enum Refusal {
     #[error(transparent)]
     Report(#[from] ReportRefusal),
     /// Something happened since the caller looked at the run.
-    #[error("it moved on: it was seen up to event {}{}, and is at event {last} now", .seen.event, without_edit(.seen))]
+    #[error("{}", moved_on(.seen, *.last))]
     MovedOn {
         /// How far the caller saw it; with an edit only if the run does not have that.
         seen: LastSeen,
@@ -361,6 +361,13 @@ fn needs_approval(phases: &[StateName], turn: GateTurn) -> String {
 
 fn names(phases: &[StateName]) -> String {
     phases.iter().map(|phase| format!("`{phase}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn moved_on(seen: &LastSeen, last: Seq) -> String {
+    if seen.event > last {
+        return format!("it has no event {}: its last one is {last}", seen.event);
+    }
+    format!("it moved on: it was seen up to event {}{}, and is at event {last} now", seen.event, without_edit(seen))
 }
 
 fn without_edit(seen: &LastSeen) -> &'static str {

@@ -64,6 +64,9 @@ pub(super) fn problem(run: &RunId, refusal: &Refusal) -> Problem {
             "a sub-agent reports its own work, with --unit or --step AGENT:STATE, from a process of that session or with \
              its FLOW_RUN_TOKEN; the steps of the run are reported by the session itself",
         ),
+        Refusal::MovedOn { seen, last } if seen.event > *last => {
+            new(Kind::Held, "run_moved_on").help(Help::from("look at it, and decide again: ") + resume(run))
+        }
         Refusal::MovedOn { seen, .. } => new(Kind::Held, "run_moved_on")
             .help(Help::from("look at what happened, and decide again: ") + flow("log", run).option("after", seen.event)),
         Refusal::StaleEpoch { .. } => {

@@ -34,6 +34,12 @@ fn a_change_that_was_decided_before_something_happened_is_refused() {
     error: run r1: it moved on: it was seen up to event 1, and is at event 2 now
       help: look at what happened, and decide again: `flow log r1 --after 1`
     ");
+    // Nothing came behind an event that the run does not have.
+    let refused = sandbox.flow(["cancel", "r1", "--seen", "77"]).exits(5);
+    insta::assert_snapshot!(refused.stderr, @r"
+    error: run r1: it has no event 77: its last one is 2
+      help: look at it, and decide again: `flow resume r1`
+    ");
     assert_eq!(last(&sandbox), 2);
     sandbox.flow(["cancel", "r1", "--reason", "enough", "--seen", "2"]).ok();
     assert_eq!(last(&sandbox), 3);

@@ -29,7 +29,10 @@ fn error(reply: &Reply) -> (u16, String, String) {
 
 #[test]
 fn whatever_is_wrong_below_the_api_is_told_as_an_error_object_with_a_code() {
-    let (_sandbox, server) = served();
+    let (sandbox, server) = served();
+    sandbox.flow(["start", "debug", "--id", "gone", "--another"]).ok();
+    sandbox.flow(["cancel", "gone"]).ok();
+    sandbox.flow(["prune", "--older-than", "0d", "--yes"]).ok();
     let bearer = format!("Bearer {}", server.token());
     let origin = format!("http://{}", server.address());
     let known = [("Authorization", bearer.as_str())];
@@ -56,6 +59,7 @@ fn whatever_is_wrong_below_the_api_is_told_as_an_error_object_with_a_code() {
         (server.get("/api/v1/demo/runs/r1/none"), 404, "not_found"),
         (server.get("/api/v1/none/runs/r1"), 404, "not_found"),
         (server.get("/api/v1/demo/runs/none"), 404, "run_not_found"),
+        (server.get("/api/v1/demo/runs/gone"), 404, "run_pruned"),
         (server.get("/api/v1/demo/runs/%FF"), 400, "usage"),
         (server.get("/api/v1/demo/runs/r1/file?evidence=one.txt&from=9"), 416, "no_such_part"),
         (server.get("/api/v1/demo/runs/r1/file?evidence=none.txt"), 404, "file_not_found"),

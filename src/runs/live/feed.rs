@@ -23,6 +23,7 @@ use crate::runs::live::stats::WorkflowUse;
 use crate::runs::look::card::{Card, CardGroup, assess, holder_life, read_card, reason_of_over};
 use crate::runs::look::outlook::{Definitions, OpenedRun};
 use crate::runs::open::listed::ListedRun;
+use crate::runs::open::name::refuse_pruned;
 use crate::runs::open::reading::{Cached, Unreadable, read_all_with};
 use crate::runs::open::shared::{UnseenStore, ask_store};
 use crate::store::{RefreshScope, RunStamp, StoredRun};
@@ -464,7 +465,11 @@ impl Feed {
     /// # Errors
     /// As [`crate::runs::run_report`].
     pub fn run(&mut self, id: &RunId) -> Result<FeedRun<'_>> {
-        let place = self.observe(id)?;
+        let observed = self.observe(id);
+        if matches!(observed, Err(Error::NoSuchRun { .. })) {
+            refuse_pruned(&self.project, id)?;
+        }
+        let place = observed?;
         let (project, definitions) = (&self.project, &self.definitions);
         Ok(FeedRun { project, definitions, observed: &self.observed[place].1 })
     }

@@ -59,7 +59,7 @@ pub(super) fn newer(project: &OpenedProject, run: &RunDocument, from: Option<&st
                 let (id, workflow) = (&run.id, &run.workflow);
                 let message = format!("the definition of `{workflow}`, which the run {id} follows, is no longer here");
                 let help = Help::from(format!(
-                    "put it back as .flow/workflows/{workflow}.workflow.yaml or where it was, and repeat the command; \
+                    "put it back as .flow/workflows/{workflow}.workflow.yaml, or name its file with --from; \
                      without it the run goes on under the definition that it started with, as "
                 ));
                 Err(Problem::new(Kind::NotFound, "unknown_workflow", message)
