@@ -207,14 +207,13 @@ pub(crate) fn adopt(run: &RunId, from: Option<&str>) -> Alternative {
     Alternative::new("the run is to follow today's definition", command)
 }
 
-/// The command that makes a report on a step.
-fn report(run: &RunId, workflow: &WorkflowId, kind: ReportType, step: &StateName, data: &Value) -> Suggestion {
+/// The command that makes a report on a step, but for its data.
+fn report(run: &RunId, workflow: &WorkflowId, kind: ReportType, step: &StateName) -> Suggestion {
     Suggestion::flow("emit")
         .option("workflow", workflow)
         .option("run-id", run)
         .option("type", kind.as_str())
         .option("step", step)
-        .option("data", data)
 }
 
 /// The command that reopens a run, `another` if an open run is about the same work.
@@ -226,7 +225,8 @@ pub(super) fn reopen(run: &RunId, another: bool) -> Suggestion {
 /// The command that answers a question.
 pub(super) fn answer(run: &RunId, workflow: &WorkflowId, question: &Question) -> Suggestion {
     let data = json!({ "answer": "…" });
-    report(run, workflow, ReportType::UserAnswered, &question.step, &data).maybe("unit", question.unit.as_ref())
+    let answered = report(run, workflow, ReportType::UserAnswered, &question.step);
+    answered.example("data", data).maybe("unit", question.unit.as_ref())
 }
 
 /// Builds command lines for one run.
@@ -462,14 +462,15 @@ impl Words<'_> {
     ) -> Suggestion {
         match (phase, id) {
             (Some(step), None) => {
-                self.report_status(step, &json!({ "status": StepStatus::from(status), "message": why }))
+                let data = json!({ "status": StepStatus::from(status), "message": why });
+                report(self.run, self.workflow, ReportType::StatusChange, step).example("data", data)
             }
             (phase, id) => self.outcome(phase, id, status).example("summary", why),
         }
     }
 
     fn report_status(&self, step: &StateName, data: &Value) -> Suggestion {
-        report(self.run, self.workflow, ReportType::StatusChange, step, data)
+        report(self.run, self.workflow, ReportType::StatusChange, step).option("data", data)
     }
 
     /// The id for a new record of work in a phase; none if the phase is reported instead.

@@ -158,6 +158,16 @@ fn commands_are_calls_with_what_the_caller_has_to_replace() {
     "#);
 }
 
+#[test]
+fn an_answer_that_the_caller_has_to_give_is_not_one_to_send_as_it_is() {
+    let sandbox = begun();
+    let client = Client::of(&sandbox);
+    let asked = json!([{ "type": "waiting_for_user", "step": "preflight", "data": { "prompt": "Which one?" } }]);
+    client.data("flow_emit", json!({ "workflow": "debug", "run_id": "r1", "reports": asked }));
+    let way = client.data("flow_resume", json!({}))["next"]["alternatives"][0]["command"].clone();
+    assert_eq!((&way["tool"], &way["replace"]), (&json!("flow_emit"), &json!(["reports"])), "{way}");
+}
+
 /// A run from its start to its end, by what `flow_resume` proposes alone.
 #[test]
 fn a_run_can_be_done_by_following_the_advice() {
