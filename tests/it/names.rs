@@ -193,9 +193,18 @@ fn without_a_name_the_run_of_the_branch_is_meant_and_then_the_only_one() {
     sandbox.git(&["switch", "-q", "-c", "c"]);
     let report = resumed(&[]);
     assert_eq!((&report["run_id"], &report["other_branch"]), (&json!("i2"), &json!("b")));
-    assert!(report["notes"].to_string().contains("i2 is of 2 open runs the one that changed last"), "{report}");
+    assert!(
+        report["notes"]
+            .to_string()
+            .contains("2 runs are open; i2 is the one that changed last; name another one to resume it"),
+        "{report}"
+    );
     let shown = sandbox.flow(["show"]).ok();
-    insta::assert_snapshot!(shown.stderr, @"i2 (of 2 open runs the one that changed last)");
+    insta::assert_snapshot!(shown.stderr, @"i2 (2 runs are open; i2 is the one that changed last)");
+    // Another one may have changed since, and not be the one to go on with.
+    sandbox.flow(["block", "i1", "--reason", "a question"]).ok();
+    assert_eq!(sandbox.flow(["show"]).ok().stderr, "i2 (2 runs are open; i2 is the only one that is not blocked)\n");
+    sandbox.flow(["unblock", "i1", "--reason", "answered"]).ok();
     let refused = sandbox.flow(["record-activity", "--id", "where"]).exits(2);
     insta::assert_snapshot!(refused.stderr, @r"
     error: several runs are open: i2, i1

@@ -225,7 +225,7 @@ pub(in crate::runs) fn resume_here(
     };
     let mut report = report_of(OpenedRun { project, run: &*run, view: &view }, presence, asked, runs);
     if let Some(doubt) = doubt {
-        report.notes.push(format!("{} is {doubt}; name another one to resume it", run.id()));
+        report.notes.push(format!("{doubt}; name another one to resume it"));
     }
     if !request.all {
         report.completed.drain(..report.completed.len().saturating_sub(RECENT));

@@ -23,14 +23,14 @@ pub struct MeantRun {
 pub(crate) struct Selected<'a> {
     /// The run.
     pub(crate) run: &'a RunSummary,
-    /// Why it is not the only one that can be meant.
+    /// Why it is not the only one that can be meant, as a sentence.
     pub(crate) doubt: Option<String>,
 }
 
 /// The open runs among which the one is that is meant, and what they have in common.
 pub(crate) struct Candidates<'a> {
     runs: Vec<&'a RunSummary>,
-    /// As the end of "of N open runs".
+    /// As the end of "N runs are open".
     of: String,
 }
 
@@ -39,12 +39,12 @@ impl<'a> Candidates<'a> {
     pub(crate) fn among(project: &OpenedProject, runs: &'a Runs, session: Option<&SessionId>) -> Self {
         let own: Vec<_> = runs.open().filter(|run| is_own(run, session)).collect();
         if !own.is_empty() {
-            return Self { runs: own, of: " of this session".to_owned() };
+            return Self { runs: own, of: " in this session".to_owned() };
         }
         if let Some(head) = project.cx.git.head(project.root()) {
             let here: Vec<_> = runs.open().filter(|run| matches!(&run.branch, Some(at) if head.is_at(at))).collect();
             if !here.is_empty() {
-                return Self { runs: here, of: format!(" of branch {}", head.name().unwrap_or_default()) };
+                return Self { runs: here, of: format!(" on branch {}", head.name().unwrap_or_default()) };
             }
         }
         Self { runs: runs.open().collect(), of: String::new() }
@@ -70,9 +70,23 @@ impl<'a> Candidates<'a> {
         })?;
         let doubt = match self.runs.len() {
             1 => None,
-            n => Some(format!("of {n} open runs{} the one that changed last", self.of)),
+            n => Some(format!("{n} runs are open{}; {} {}", self.of, run.head.run_id, self.why_this(run))),
         };
         Some(Selected { run, doubt })
+    }
+
+    /// Why this one of several is the one to go on with, as the end of a sentence about it.
+    fn why_this(&self, chosen: &RunSummary) -> &'static str {
+        let changed_before = |other: &&&RunSummary| other.head.updated_at <= chosen.head.updated_at;
+        if self.runs.iter().all(|other| changed_before(&other)) {
+            return "is the one that changed last";
+        }
+        let unblocked: Vec<_> = self.runs.iter().filter(|other| other.head.status == RunStatus::Active).collect();
+        match unblocked.as_slice() {
+            [_] => "is the only one that is not blocked",
+            among if among.iter().all(changed_before) => "changed last of those that are not blocked",
+            _ => "changed last of those that no other session holds",
+        }
     }
 }
 
