@@ -9,7 +9,7 @@ use crate::hooks::hook::{READING, logged};
 use crate::hooks::payload::{HostInput, Payload};
 use crate::model::{ModeName, SessionId};
 use crate::modes::{self, ModeListRequest, ModeScope};
-use crate::runs::{self, BriefRequest, Context, OtherWorktree, RunPosition, UnseenStore};
+use crate::runs::{self, Context, OpenWork, OtherWorktree, Overview, RunPosition, Unreadable, UnseenStore};
 
 /// Whose run to show.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -44,6 +44,8 @@ pub struct HudReport {
     pub name: Option<String>,
     /// How many other runs are open.
     pub others: usize,
+    /// Runs that cannot be read.
+    pub unreadable: Vec<Unreadable>,
     /// Other worktrees of the repository in which runs are open.
     pub worktrees: Vec<OtherWorktree>,
     /// The store that the project names and whose runs are not seen.
@@ -61,15 +63,16 @@ pub fn hud(cx: &Context, request: &HudRequest) -> runs::Result<HudReport> {
     let cx = cx.clone().at_work(noted.as_deref(), project.as_deref(), cwd.as_deref());
     // A status line is drawn again and again, so many runs must not slow it down.
     let cx = &cx.reading_for(session.as_ref(), READING);
-    let brief = runs::brief(cx, &BriefRequest { session: session.clone() })?;
-    let mut report = HudReport { worktrees: runs::other_worktrees(cx, runs::RUNS_NAMED), ..HudReport::default() };
+    let Overview { run, unreadable, worktrees, .. } =
+        runs::overview(cx, OpenWork::find(cx)?.as_ref(), session.as_ref())?;
+    let mut report = HudReport { unreadable, worktrees, ..HudReport::default() };
     let Ok(project) = cx.project() else { return Ok(report) };
     report.unseen_store = UnseenStore::of(&project);
     let scope = ModeScope { session, ..ModeScope::default() };
     if let Some(modes) = logged(cx, modes::list(cx, &ModeListRequest { scope, all: false })) {
         report.modes = modes.active;
     }
-    if let Some(brief) = brief {
+    if let Some(brief) = run {
         report.name = Some(runs::short_name(&project, &brief.position.run_id)?);
         report.others = brief.others;
         report.run = Some(brief.position);

@@ -64,6 +64,7 @@ const FIELDS: [(&str, Field); 15] = [
     ("undone", |report, _| of_run(report, undone)),
     ("age", |report, now| of_run(report, |run| or_empty(run.updated_at.map(|at| age_in_minutes(at, now))))),
     ("modes", |report, _| report.modes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")),
+    ("unreadable", |report, _| unreadable(report)),
     ("elsewhere", |report, _| elsewhere(report)),
     ("store", |report, _| or_empty(report.unseen_store.as_ref().map(unseen))),
     ("others", |report, _| if report.others > 0 { report.others.to_string() } else { String::new() }),
@@ -97,7 +98,7 @@ fn line(report: &HudReport, format: Option<&str>, now: Timestamp) -> String {
     let place = [field("phase", report, now), field("place", report, now)].join(" ");
     let mut fields = vec![field("name", report, now), place.trim().to_owned()];
     fields.extend(
-        ["branch", "verdict", "waits", "undone", "modes", "age", "elsewhere", "store"]
+        ["branch", "verdict", "waits", "undone", "modes", "age", "unreadable", "elsewhere", "store"]
             .map(|name| field(name, report, now)),
     );
     fields.retain(|field| !field.is_empty());
@@ -126,6 +127,15 @@ fn unknown_name(format: &str) -> Option<&str> {
 
 fn branch(run: &RunPosition) -> String {
     or_empty(run.other_branch.as_ref().map(|branch| format!("branch {branch}")))
+}
+
+/// The runs that cannot be read, of which a status line has room for one.
+fn unreadable(report: &HudReport) -> String {
+    match report.unreadable.as_slice() {
+        [] => String::new(),
+        [only] => format!("{}  unreadable", only.run_id),
+        [first, more @ ..] => format!("{} and {} more  unreadable", first.run_id, more.len()),
+    }
 }
 
 /// The open runs of other worktrees, named if there are few.
