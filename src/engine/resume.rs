@@ -11,7 +11,7 @@ use crate::engine::resume::notes::notes;
 use crate::engine::verdict::{Action, Verdict};
 use crate::engine::{Attempt, History, InDoubt, PhaseWork, held_by};
 use crate::machine::{Machine, in_words};
-use crate::model::{ActivityStatus, GateStatus, RunStatus, StateName, StepStatus, Timestamp, Unproved};
+use crate::model::{ActivityStatus, GateStatus, RunStatus, StateName, StepStatus, Timestamp, Unproved, counted};
 
 pub use outlook::{Damage, Drift, Outlook, Presence};
 pub use plan::{Completed, Limit, Next, Plan};
@@ -127,7 +127,11 @@ fn find_verdict(history: &History, outlook: &Outlook<'_>, in_doubt: &[InDoubt], 
     }
     if let Some(question) = state.questions.last() {
         let who = question.unit.as_ref().map(|unit| format!(" ({unit})")).unwrap_or_default();
-        let reason = format!("`{}`{who} waits for an answer: {}", question.step, question.prompt);
+        let more = match state.questions.len() - 1 {
+            0 => String::new(),
+            more => format!(" (and {})", counted(more, "more question")),
+        };
+        let reason = format!("`{}`{who} waits for an answer: {}{more}", question.step, question.prompt);
         return (Verdict::NeedsHuman, reason, next(Action::Answer));
     }
     // The end of a run closes its questions, and the interview goes on when the run does.

@@ -43,7 +43,11 @@ pub fn work_report(report: &WorkReport) -> String {
     let open = report.open.iter().map(work).chain(report.open_units.iter().map(unit));
     section(&mut text, "Open", open.chain(report.required.iter().map(required)));
     let questions = report.questions.iter();
-    section(&mut text, "Questions", questions.map(|one| format!("{}: {}", code(one.step.as_str()), code(&one.prompt))));
+    let questions = questions.map(|one| {
+        let unit = one.unit.as_ref().map(|unit| format!(" ({})", code(unit.as_str()))).unwrap_or_default();
+        format!("{}{unit}: {}", code(one.step.as_str()), code(&one.prompt))
+    });
+    section(&mut text, "Questions", questions);
     let decided = report.decided.iter().map(|one| {
         let verb = if one.approved { "approved" } else { "rejected" };
         let phase = one.phase.as_ref().map(|phase| code(phase.as_str())).unwrap_or_default();

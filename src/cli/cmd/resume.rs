@@ -83,6 +83,14 @@ fn next(report: &ResumeReport, page: &mut TextPage) {
 }
 
 fn work(report: &ResumeReport, page: &mut TextPage) {
+    // The reason has the text of a single one.
+    if report.questions.len() > 1 {
+        page.line("  questions");
+        let questions = report.questions.iter().rev();
+        let rows =
+            questions.map(|one| [one.step.to_string(), or_empty(one.unit.as_ref()), page::brief(&one.prompt).into()]);
+        page.table(4, rows);
+    }
     if !report.in_doubt.is_empty() {
         page.line("  in doubt");
         let rows = report.in_doubt.iter().map(|doubt| {

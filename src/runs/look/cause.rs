@@ -75,11 +75,20 @@ pub struct Cause {
     /// Its id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub activity: Option<String>,
+    /// How many other questions wait for an answer.
+    #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(default)]
+    pub more_questions: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl Cause {
     fn said(text: &str) -> Self {
-        Self { text: text.to_owned(), exit_code: None, number: None, activity: None }
+        Self { text: text.to_owned(), exit_code: None, number: None, activity: None, more_questions: 0 }
     }
 
     fn of_activity(attempt: &Attempt) -> Self {
@@ -89,15 +98,17 @@ impl Cause {
             exit_code: attempt.exit_code,
             number: Some(attempt.number),
             activity: Some(id.clone()),
+            more_questions: 0,
         }
     }
 
-    /// The text, and the exit status behind it.
+    /// The text, and behind it the exit status, or how many other questions wait.
     #[must_use]
     pub fn in_words(&self) -> String {
-        match self.exit_code {
-            Some(code) => format!("{} · exit {code}", self.text),
-            None => self.text.clone(),
+        match (self.exit_code, self.more_questions) {
+            (Some(code), _) => format!("{} · exit {code}", self.text),
+            (None, 0) => self.text.clone(),
+            (None, more) => format!("{} · and {more} more", self.text),
         }
     }
 }
@@ -107,7 +118,10 @@ pub(in crate::runs) fn cause_of(view: &View, need: Option<Need>) -> Option<Cause
     let state = &view.history.state().document().state;
     match need? {
         // The last question is the one that the run asks first.
-        Need::Question => state.questions.last().map(|question| Cause::said(&question.prompt)),
+        Need::Question => {
+            let question = state.questions.last()?;
+            Some(Cause { more_questions: state.questions.len() - 1, ..Cause::said(&question.prompt) })
+        }
         Need::Blocked if state.status == RunStatus::Blocked => state.blocked_reason.as_deref().map(Cause::said),
         Need::Blocked => match view.history.waiting_unit() {
             Some(unit) => unit.message.map(Cause::said),

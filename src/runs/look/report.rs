@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::engine::{Attempt, LeftUndone, RunUsage, held_by, undecided};
 use crate::model::{
-    ActivityStatus, Doing, Number, Question, RunDocument, RunId, RunStatus, SessionId, StateName, Unproved, WorkflowId,
-    command_line,
+    ActivityStatus, Doing, Number, Question, RunDocument, RunId, RunStatus, SessionId, StateName, Unit, Unproved,
+    WorkflowId, command_line,
 };
 use crate::runs::context::Context;
 use crate::runs::error::Result;
@@ -113,6 +113,8 @@ pub struct ReportedWork {
 pub struct ReportedQuestion {
     /// The step that asks.
     pub step: StateName,
+    /// The unit of work that asks.
+    pub unit: Option<Unit>,
     /// What is asked.
     pub prompt: String,
 }
@@ -233,7 +235,7 @@ impl ReportedWork {
 }
 
 impl ReportedQuestion {
-    fn of(question: &Question) -> Self {
-        Self { step: question.step.clone(), prompt: question.prompt.clone() }
+    pub(super) fn of(question: &Question) -> Self {
+        Self { step: question.step.clone(), unit: question.unit.clone(), prompt: question.prompt.clone() }
     }
 }

@@ -16,6 +16,7 @@ use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::here::place_of_caller;
 use crate::runs::look::outlook::{Definitions, NextReport, NextSteps, OpenedRun, next_steps, outlook, plan_for};
+use crate::runs::look::report::ReportedQuestion;
 use crate::runs::look::seen::{SeenEvidence, seen_evidence, unproved_now};
 use crate::runs::look::show::ShownUnit;
 use crate::runs::open::checkout::committed_beyond;
@@ -82,6 +83,8 @@ pub struct ResumeReport {
     pub completed: Vec<Completed>,
     /// Work that was begun and has no known outcome.
     pub in_doubt: Vec<InDoubt>,
+    /// Questions that wait for an answer; the last one is to be answered first.
+    pub questions: Vec<ReportedQuestion>,
     /// Commands of which flow saw the end, the last one of each id, and whether that still holds. Hooks do not look.
     pub evidence: Vec<SeenEvidence>,
     /// What the run left behind without settling it.
@@ -280,6 +283,7 @@ fn report_of(
         completed_activities: view.history.completed_count(),
         completed,
         in_doubt,
+        questions: document.state.questions.iter().map(ReportedQuestion::of).collect(),
         evidence: evidence.into_iter().filter(|seen| seen.latest).collect(),
         left_undone,
         begun_at,
