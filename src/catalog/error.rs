@@ -113,9 +113,11 @@ impl Explain for CatalogError {
                     .because(errors.map(|error| format!("{} {}", error.place, error.message)))
             }
             Self::NoMachine { .. } => Problem::new(Kind::Refused, "no_state_machine", self).help(
-                Help::from("give it the section with a state diagram, or name another workflow; ")
+                Help::from("give it the section with a state diagram (")
                     + Suggestion::flow("help workflows")
-                    + " shows how",
+                    + "), or name another workflow; only "
+                    + Suggestion::flow("emit")
+                    + " reports steps of a run without one",
             ),
             Self::Config { .. } => Problem::new(Kind::Refused, "invalid_config", self)
                 .help(Suggestion::flow("help workflows") + " says what it can have"),

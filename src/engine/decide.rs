@@ -525,7 +525,7 @@ fn next_phase(machine: Option<&Machine>, phase: &StateName, advance: Advance) ->
     let Some(machine) = machine else {
         return match advance {
             Advance::To(to) => Ok(to),
-            Advance::Next => Err(Refusal::NoNextPhase { phase: phase.clone() }),
+            Advance::Next => Err(Refusal::NextUnknown { phase: phase.clone() }),
         };
     };
     let choices = machine.next_of(phase);

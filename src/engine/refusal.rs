@@ -66,6 +66,12 @@ pub enum Refusal {
         /// The last phase.
         phase: StateName,
     },
+    /// No definition says which phase is next.
+    #[error("no definition says what follows `{phase}`")]
+    NextUnknown {
+        /// The current phase.
+        phase: StateName,
+    },
     /// Several phases can follow.
     #[error("`{phase}` has several next phases")]
     AmbiguousNext {

@@ -303,7 +303,7 @@ fn plan_next(
         return (verdict, reason, Next { action, phase: Some(here), choices });
     }
     let Some(machine) = machine else {
-        let reason = format!("`{here}` is done; its workflow is not known here, so what follows is not known");
+        let reason = format!("`{here}` is done; no definition says what follows");
         return (Verdict::Continue, reason, Next { action: Action::ChoosePhase, phase: Some(here), choices });
     };
     let (action, phase, reason) = match (machine.usual_next(&here), machine.is_terminal(&here)) {

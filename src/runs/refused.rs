@@ -49,6 +49,9 @@ pub(super) fn problem(run: &RunId, refusal: &Refusal) -> Problem {
         Refusal::NoNextPhase { .. } => {
             new(Kind::Refused, "no_next_phase").help(resume(run) + " says how the run ends")
         }
+        Refusal::NextUnknown { .. } => new(Kind::Refused, "no_next_phase").help(
+            Help::from("name the phase that follows, or end the run: ") + Suggestion::flow("complete").value(run),
+        ),
         Refusal::AmbiguousNext { choices, .. } => {
             new(Kind::Refused, "ambiguous_next_phase").help(format!("name one of {}", state_names(choices)))
         }

@@ -19,7 +19,7 @@ fn next_page(report: &NextStatesReport, page: &mut TextPage) {
     match (report.terminal, report.choices.tt.is_empty()) {
         (true, true) => page.line("  nothing follows: the run ends here"),
         (true, false) => page.line("  the run can also end here"),
-        (false, true) => page.line("  what follows is not known"),
+        (false, true) => page.line("  no definition says what follows"),
         (false, false) => {}
     }
     page.each("note", &report.notes);

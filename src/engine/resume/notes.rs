@@ -55,12 +55,5 @@ pub(super) fn notes(history: &History, outlook: &Outlook<'_>) -> Vec<String> {
         notes.push(format!("{open}: {}", workers.join(", ")));
     }
     notes.extend(history.losses());
-    if outlook.machine.is_none() {
-        let workflow = &history.state().document().workflow;
-        notes.push(format!(
-            "the definition of its workflow is missing, so phases are not checked; put it back as \
-             .flow/workflows/{workflow}.workflow.yaml or where it was"
-        ));
-    }
     notes
 }

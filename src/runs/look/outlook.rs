@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::catalog::CatalogError;
 use crate::disk::Links;
 use crate::engine::{self, Action, Drift, History, Outlook, Plan, Presence, RunState, Verdict};
 use crate::machine::{Difference, Machine};
@@ -142,6 +143,9 @@ pub(super) fn next_steps(opened: OpenedRun<'_>, outlook: &Outlook<'_>, plan: &Pl
     }
     let mut advice = advice.in_project(place_of_caller(project).as_deref());
     let mut notes = plan.notes.clone();
+    if outlook.machine.is_none() {
+        notes.push(without_machine(project, run.id(), &document.workflow));
+    }
     notes.extend(new_gates(run.id(), &outlook.drift));
     notes.extend(unknown_driver(document, plan.next.action).map(str::to_owned));
     if let Some(document) = asked_in(&view.history, plan) {
@@ -173,6 +177,23 @@ pub(super) fn next_steps(opened: OpenedRun<'_>, outlook: &Outlook<'_>, plan: &Pl
 /// That today's definition has gates which the run does not have, because it began before them.
 fn new_gates(run: &RunId, drift: &Drift) -> Option<String> {
     let (Drift::Elsewhere(differences) | Drift::AtPosition(differences)) = drift else { return None };
+/// Why nothing says which phases a run has.
+fn without_machine(project: &OpenedProject, run: &RunId, workflow: &WorkflowId) -> String {
+    match project.catalog().find(workflow.as_str()) {
+        Err(CatalogError::NoMachine { .. }) => {
+            format!("its workflow has no state machine: its steps are free, and `flow complete {run}` ends the run")
+        }
+        Ok(_) => {
+            let command = adopt(run, None).command;
+            format!("it follows no definition, so phases are not checked; `{command}` moves it to today's")
+        }
+        Err(_) => format!(
+            "the definition of its workflow is missing, so phases are not checked; put it back as \
+             .flow/workflows/{workflow}.workflow.yaml or where it was"
+        ),
+    }
+}
+
     let mut gates = Vec::new();
     for difference in differences {
         if let Difference::Gate { state, is: true } = difference {

@@ -304,6 +304,7 @@ fn target(
         }
         (Some(to), ..) => Ok(to),
         (None, [only], None) => Ok(only.clone()),
+        (None, [], Some(phase)) if machine.is_none() => Err(Refusal::NextUnknown { phase: phase.clone() }),
         (None, [], Some(phase)) => Err(Refusal::NoNextPhase { phase: phase.clone() }),
         (None, [_], Some(phase)) if machine.is_some_and(|machine| machine.ahead_of(phase).is_empty()) => {
             Err(Refusal::NoNextPhase { phase: phase.clone() })
