@@ -8,13 +8,14 @@ use serde_json::{Map, Value, json};
 
 use crate::drive::agent::{Context, Outcome, Registry, State, StateConfig, StateError, UserState};
 use crate::drive::check::missing;
-use crate::drive::driven::{Audience, DRIVEN_DIR, DRIVEN_STATE, Drive, tell};
+use crate::drive::driven::{Audience, Drive, tell};
 use crate::drive::report::DriveRequest;
 use crate::engine::Choices;
 use crate::host::Job;
 use crate::machine::Machine;
 use crate::model::StateName;
 use crate::runs::Result;
+use crate::runs::processes::{of_driver, of_state};
 use crate::runs::write::answer::answer_of;
 
 /// The longest output of a command, in bytes: it is kept in the log and in the activity.
@@ -68,13 +69,13 @@ impl CommandRunner<'_> {
     ) -> std::result::Result<String, StateError> {
         let drive = &self.drive;
         let mut env: Vec<(&'static str, OsString)> = vec![
-            (DRIVEN_DIR, drive.run_dir.as_os_str().to_owned()),
+            of_driver(drive.run_dir.clone()),
             ("FLOW_DRIVEN_RUN", drive.run.as_str().into()),
             ("FLOW_SESSION", drive.session.as_str().into()),
             ("FLOW_EPOCH", drive.epoch.to_string().into()),
         ];
         // The chooser belongs to no state.
-        env.extend(state.map(|state| (DRIVEN_STATE, state.as_str().into())));
+        env.extend(state.map(of_state));
         let input = input.to_string();
         let dir = Some(self.dir.as_path());
         let job = Job { command, dir, input: input.as_bytes(), env, limit: self.timeout, most: OUTPUT_BYTES };

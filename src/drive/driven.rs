@@ -31,10 +31,6 @@ pub trait Person {
     fn tell(&mut self, line: &str);
 }
 
-/// Environment variables by which the processes of a driver can be found after the driver is gone.
-pub(super) const DRIVEN_DIR: &str = "FLOW_DRIVEN_DIR";
-pub(super) const DRIVEN_STATE: &str = "FLOW_DRIVEN_STATE";
-
 /// The person, shared by the states and the chooser; none for a driver without an audience.
 pub(super) type Audience<'p> = Rc<RefCell<Option<&'p mut dyn Person>>>;
 

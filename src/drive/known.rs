@@ -5,18 +5,17 @@ use std::collections::HashMap;
 use serde_json::json;
 
 use crate::drive::agent::{self, Done, Position};
-use crate::drive::driven::{DRIVEN_DIR, DRIVEN_STATE, Drive};
+use crate::drive::driven::Drive;
 use crate::drive::report::{DriveReport, DriveStop, report};
 use crate::engine::{Caller, Drift, History, Presence};
 use crate::machine::{Machine, in_words};
-use crate::model::{
-    Kind, Problem, ReportType, RunId, RunStatus, StateName, StepReport, StepStatus, Suggestion, WorkflowId,
-};
+use crate::model::{ReportType, RunId, RunStatus, StateName, StepReport, StepStatus, Suggestion, WorkflowId};
 use crate::runs::advice::{Alternative, adopt};
 use crate::runs::driver::{DRIVER, DRIVER_DIR};
 use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::reading::{Runs, reasons};
 use crate::runs::open::view::for_reading;
+use crate::runs::processes::{left_in, still_works};
 use crate::runs::{ClaimRequest, Error, OpenedProject, Result, claim, place_of_caller, presence};
 
 /// The run to continue: the one that is named, or the only open run of the workflow; none if a new run is to begin.
@@ -116,13 +115,11 @@ pub(super) fn take_up(
     let begun = phase.as_ref().filter(|here| state.document().state.steps.get(here).is_some_and(StepStatus::is_open));
     if !held
         && let Some(here) = begun
-        && let Some(pid) = command_left(drive, here)
+        && let Some(process) = left_in(drive.run_dir.clone(), here)
     {
-        let run = run.id();
-        let message = format!("process {pid} still works on run {run}: its driver is gone, what it began is not");
-        return Err(Problem::new(Kind::Held, "still_running", message)
-            .help(format!("wait until it is done, or end it: kill {pid}"))
-            .into());
+        return Err(
+            still_works("still_running", process, &format!("`{here}` of run {}", run.id()), "its driver").into()
+        );
     }
     known.machine = view.machine.or(known.machine.take());
     known.warnings = warnings;
@@ -131,12 +128,6 @@ pub(super) fn take_up(
     check(known)?;
     drive.epoch = claim(project, &*run, Some(drive.session.clone()), ClaimRequest::Claim)?.epoch;
     Ok(None)
-}
-
-/// The process of a command that an earlier driver began in a state, and that still runs.
-fn command_left(drive: &Drive, state: &StateName) -> Option<u32> {
-    let left = [(DRIVEN_DIR, drive.run_dir.as_os_str()), (DRIVEN_STATE, state.as_str().as_ref())];
-    crate::host::processes_with(&left).first().copied()
 }
 
 /// What is known about a run before it is driven.

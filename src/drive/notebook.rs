@@ -242,7 +242,8 @@ impl<'p> RunNotebook<'p> {
             local: false,
         };
         let missing = if self.has_begun { MissingRun::Gone } else { MissingRun::BeginsWith(&self.machine) };
-        let answer = emit_by(&self.cx, &request, &Reporter { missing, ..Reporter::default() }).map_err(of_driver)?;
+        let reporter = Reporter { missing, is_driver: true, ..Reporter::default() };
+        let answer = emit_by(&self.cx, &request, &reporter).map_err(of_driver)?;
         self.has_begun = true;
         self.known.warnings.extend(answer.data.warnings);
         Ok(())

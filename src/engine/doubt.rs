@@ -26,6 +26,9 @@ pub struct InDoubt {
     /// Whether a process still runs that was noted when the work began without a session; none if none was noted, or if it
     /// cannot be seen from here.
     pub alive: Option<bool>,
+    /// A process of its command, if that still runs although the flow that began it is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub process: Option<u32>,
     /// The command that it is, if flow ran it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exec: Option<Box<Execution>>,
@@ -49,6 +52,7 @@ pub(crate) fn in_doubt(history: &History) -> Vec<InDoubt> {
                 at: attempt.at,
                 summary: attempt.summary.clone(),
                 alive: None,
+                process: None,
                 exec: attempt.exec.clone(),
                 by: history.began_activity(attempt.number).to_vec(),
             });
@@ -67,6 +71,7 @@ pub(crate) fn in_doubt(history: &History) -> Vec<InDoubt> {
             at: history.reported_at(step),
             summary: history.message(step).map(str::to_owned),
             alive: None,
+            process: None,
             exec: None,
             by: history.began_step(step, None).by,
         });

@@ -21,7 +21,8 @@ pub use plan::{Completed, Limit, Next, Plan};
 pub fn resume(history: &History, outlook: &Outlook<'_>) -> Plan {
     let mut in_doubt = in_doubt(history);
     for doubt in &mut in_doubt {
-        doubt.alive = outlook.lives.of(&doubt.by);
+        doubt.process = outlook.lives.left(doubt.number, &doubt.id);
+        doubt.alive = doubt.process.map(|_| true).or(outlook.lives.of(&doubt.by));
     }
     let limit = limit_reached(history, outlook.now);
     let (verdict, reason, next) = find_verdict(history, outlook, &in_doubt, limit.as_ref());
@@ -221,9 +222,10 @@ fn reconcile(doubt: &InDoubt, phase: Option<StateName>, choices: Vec<StateName>)
         Some(number) => format!("{number} {}", doubt.id),
         None => format!("`{}`", doubt.id),
     };
-    let reason = match doubt.alive {
-        Some(true) => format!("the process that began {what} still runs"),
-        Some(false) | None => format!("{what} was begun and its outcome is unknown"),
+    let reason = match (doubt.process, doubt.alive) {
+        (Some(process), _) => format!("process {process} still works on {what}"),
+        (None, Some(true)) => format!("the process that began {what} still runs"),
+        (None, Some(false) | None) => format!("{what} was begun and its outcome is unknown"),
     };
     (Verdict::Reconcile, reason, Next { action: Action::Reconcile, phase: doubt.phase.clone().or(phase), choices })
 }

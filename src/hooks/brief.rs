@@ -139,7 +139,10 @@ fn of_run_and(report: &BriefReport, session: Option<&SessionId>, around: Vec<Str
         lines.push(format!("Waits for a person: {}", quoted(why)));
     }
     if !report.in_doubt.is_empty() {
-        let ids = named(report.in_doubt.iter().map(|doubt| doubt.id.clone()));
+        let ids = named(report.in_doubt.iter().map(|doubt| match doubt.process {
+            Some(process) => format!("{} (process {process} still works on it)", doubt.id),
+            None => doubt.id.clone(),
+        }));
         lines.push(format!("Begun, without a recorded outcome: {ids}"));
     }
     if !report.left_undone.is_empty() {

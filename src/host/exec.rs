@@ -37,6 +37,8 @@ pub struct Execute<'a> {
     pub argv: &'a [OsString],
     /// The directory in which it runs.
     pub dir: &'a Path,
+    /// Environment variables to add to this program's.
+    pub env: Vec<(&'static str, OsString)>,
     /// How long it may run.
     pub limit: Option<Duration>,
     /// Whether it writes to a terminal where this program does.
@@ -213,7 +215,7 @@ impl Execute<'_> {
 
     fn start(&self) -> io::Result<(Child, Vec<Source>)> {
         let mut command = Command::new(&self.argv[0]);
-        command.args(&self.argv[1..]).current_dir(self.dir);
+        command.args(&self.argv[1..]).envs(self.env.iter().cloned()).current_dir(self.dir);
         in_own_group(&mut command);
         // In a process group of its own, it would be stopped when it reads from a terminal.
         let reads_nothing = self.output == PassOn::Nowhere || io::stdin().is_terminal();
@@ -372,8 +374,14 @@ mod tests {
     fn run(script: &str, limit: Option<u64>) -> Executed {
         let argv = ["sh", "-c", script].map(OsString::from);
         let limit = limit.map(Duration::from_millis);
-        let command =
-            Execute { argv: &argv, dir: Path::new("/"), limit, may_have_terminal: false, output: PassOn::ToStderr };
+        let command = Execute {
+            argv: &argv,
+            dir: Path::new("/"),
+            env: Vec::new(),
+            limit,
+            may_have_terminal: false,
+            output: PassOn::ToStderr,
+        };
         command.run().unwrap()
     }
 
@@ -385,6 +393,7 @@ mod tests {
         let command = Execute {
             argv: &nowhere,
             dir: Path::new("/"),
+            env: Vec::new(),
             limit: None,
             may_have_terminal: false,
             output: PassOn::ToStderr,

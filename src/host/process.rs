@@ -326,9 +326,10 @@ pub(super) fn answers(pid: u32) -> bool {
     rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH)
 }
 
-/// This user's processes that were started with all of these environment variables; empty if `/proc` is not available.
+/// This user's processes that were started with all of these environment variables; empty if `/proc` is not available, or
+/// if this process is one of them: then it is a part of their work.
 #[must_use]
-pub fn processes_with(variables: &[(&str, &std::ffi::OsStr)]) -> Vec<u32> {
+pub fn processes_with(variables: &[(&str, std::ffi::OsString)]) -> Vec<u32> {
     let wanted: Vec<_> =
         variables.iter().map(|(name, value)| [name.as_bytes(), b"=", value.as_encoded_bytes()].concat()).collect();
     let mut found = Vec::new();
@@ -336,15 +337,16 @@ pub fn processes_with(variables: &[(&str, &std::ffi::OsStr)]) -> Vec<u32> {
         let name = entry.file_name();
         // The other entries there are not processes.
         let Some(Ok(pid)) = name.to_str().map(str::parse::<u32>) else { continue };
-        if pid == std::process::id() {
-            continue;
-        }
         // That of another user's process cannot be read.
         let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         let variables: Vec<_> = environment.split(|&byte| byte == 0).collect();
-        if wanted.iter().all(|wanted| variables.contains(&wanted.as_slice())) {
-            found.push(pid);
+        if !wanted.iter().all(|wanted| variables.contains(&wanted.as_slice())) {
+            continue;
         }
+        if pid == std::process::id() {
+            return Vec::new();
+        }
+        found.push(pid);
     }
     found
 }

@@ -158,8 +158,10 @@ pub(super) fn advice(
         (Action::Nothing, _) => advice.or("there is more to do", reopen(words.run, false).example("reason", "why")),
         _ => advice,
     };
+    // A driver would refuse to begin beside it.
+    let is_left = plan.in_doubt.iter().any(|doubt| doubt.process.is_some());
     match driver {
-        Some(driver) if is_work(next.action) => advice.driven_by(driver),
+        Some(driver) if is_work(next.action) && !is_left => advice.driven_by(driver),
         _ => advice,
     }
 }
@@ -367,11 +369,11 @@ impl Words<'_> {
         let id = doubt.number.map(|_| doubt.id.as_str());
         let phase = doubt.phase.as_ref();
         let blocked = self.outcome_because(phase, id, ActivityStatus::Blocked, "what is needed");
+        // Any other word of a command at work is refused.
+        if doubt.process.is_some() || doubt.exec.is_some() && doubt.alive == Some(true) {
+            return Advice::default().or("its end is to be waited for", wait_for_commands(self.run));
+        }
         let advice = match &doubt.exec {
-            // flow sees the end of a command at work, and refuses any other word of it.
-            Some(_) if doubt.alive == Some(true) => {
-                return Advice::default().or("its end is to be waited for", wait_for_commands(self.run));
-            }
             Some(exec) => self.run_again(doubt, exec),
             // Without it, the report that a step ended well is refused.
             None => match machine {

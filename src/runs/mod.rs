@@ -22,6 +22,7 @@ mod new_project;
 mod new_workflow;
 pub(crate) mod open;
 mod path;
+pub(crate) mod processes;
 mod refused;
 mod sessions;
 mod user_state;

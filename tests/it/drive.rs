@@ -151,7 +151,7 @@ fn killed_anywhere_the_same_command_goes_on_and_repeats_no_finished_state() {
             if answer.code != Some(5) || Instant::now() > deadline {
                 break answer.ok();
             }
-            assert!(answer.stderr.contains("still works on run r1"), "{answer:?}");
+            assert!(answer.stderr.contains("still works on `"), "{answer:?}");
             thread::sleep(Duration::from_millis(50));
         };
         assert!(ended.stdout.starts_with("ended: r1"), "{ended:?}");
@@ -163,6 +163,41 @@ fn killed_anywhere_the_same_command_goes_on_and_repeats_no_finished_state() {
         project.0.assert_sound("r1");
         project.0.flow(["verify", "r1"]).ok();
     }
+}
+
+#[test]
+fn what_a_killed_driver_left_running_is_told_and_nothing_is_begun_or_reported_beside_it() {
+    let project = Project::new(GRAPH);
+    let left = "agent=echo $$ > pid; kill -9 $PPID; exec sleep 60";
+    let args = ["--on", left, "--on", "tool=echo t", "--choose", "echo review"];
+    let killed = project.command(&args).stdin(Stdio::null()).output().unwrap();
+    assert_eq!(killed.status.signal(), Some(9), "{killed:?}");
+    let process: i32 = std::fs::read_to_string(project.path("pid")).unwrap().trim().parse().unwrap();
+    let resumed = project.resumed();
+    assert_eq!(resumed["reason"], format!("process {process} still works on `plan`"));
+    assert_eq!((&resumed["in_doubt"][0]["alive"], &resumed["in_doubt"][0]["process"]), (&json!(true), &json!(process)));
+    let waits = json!([{ "when": "its end is to be waited for", "command": "flow wait r1 --commands" }]);
+    assert_eq!(resumed["next"]["alternatives"], waits);
+    assert!(resumed["notes"].to_string().contains(&format!("`kill {process}` ends it")), "{resumed}");
+    assert_eq!(project.0.flow(["attention", "--json"]).ok().json()["runs"], json!([]));
+    let line = project.0.flow(["hud"]).ok().stdout;
+    assert!(line.contains(&format!("process {process} still works on it")), "{line}");
+    for status in ["failed", "completed"] {
+        let data = json!({ "status": status }).to_string();
+        let report = ["emit", "--workflow", "job", "--run-id", "r1", "--type", "status_change", "--step", "plan"];
+        project.0.flow(report.iter().copied().chain(["--data", &data])).exits(5);
+    }
+    let refused = project.0.flow(["advance", "r1", "--to", "work", "--json"]).exits(5).error();
+    assert_eq!(refused["code"], "still_running");
+    assert!(project.drive(&args).exits(5).stderr.contains(&format!("kill {process}")));
+    let pid = rustix::process::Pid::from_raw(process).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    project.0.flow(["wait", "r1", "--commands"]).exits(4);
+    let resumed = project.resumed();
+    assert_eq!(resumed["reason"], "`plan` was begun and its outcome is unknown");
+    assert_eq!(resumed["in_doubt"][0]["alive"], json!(null));
+    let first = resumed["next"]["alternatives"][0]["command"].as_str().unwrap();
+    assert!(first.starts_with("flow drive "), "{first}");
 }
 
 #[test]

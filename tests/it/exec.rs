@@ -179,7 +179,22 @@ fn a_command_whose_end_was_not_seen_is_in_doubt_and_never_run_by_itself() {
     }
     kill_process(pid(&flow), Signal::KILL).unwrap();
     let _ = answered(flow);
+    // The command goes on without the flow that would see its end.
+    let left = sandbox.flow(["resume", "r1", "--json"]).ok().json();
+    assert_eq!(left["in_doubt"][0]["process"], command.as_raw_pid());
+    assert_eq!(left["reason"], format!("process {} still works on 001 t", command.as_raw_pid()));
+    assert_eq!(left["next"]["alternatives"], waits["next"]["alternatives"]);
+    for by_hand in [
+        &["exec", "--run-id", "r1", "--id", "t", "--again", "--json", "--", "true"][..],
+        &["record-activity", "--run-id", "r1", "--id", "t", "--status", "failed", "--summary", "it failed", "--json"],
+        &["complete", "r1", "--json"],
+    ] {
+        let error = sandbox.flow(by_hand).exits(5).error();
+        assert_eq!(error["code"], "exec_runs", "{by_hand:?}");
+        assert!(error["help"].as_str().unwrap().contains(&format!("kill {}", command.as_raw_pid())), "{error}");
+    }
     let _ = kill_process_group(command, Signal::KILL);
+    sandbox.flow(["wait", "r1", "--commands"]).exits(4);
     let resumed = sandbox.flow(["resume", "r1", "--json"]).ok().json();
     assert_eq!(resumed["verdict"], "reconcile");
     assert_eq!(resumed["next"]["command"], Value::Null);

@@ -76,21 +76,35 @@ impl Workers {
 
 /// Which noted processes live, and which have ended. One that cannot be seen from here is missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Lives(BTreeMap<String, bool>);
+pub struct Lives {
+    noted: BTreeMap<String, bool>,
+    /// The processes that go on with work whose flow is gone, by its number and id.
+    left: BTreeMap<(Option<Number>, String), u32>,
+}
 
 impl FromIterator<(String, bool)> for Lives {
     fn from_iter<T: IntoIterator<Item = (String, bool)>>(lives: T) -> Self {
-        Self(lives.into_iter().collect())
+        Self { noted: lives.into_iter().collect(), left: BTreeMap::new() }
     }
 }
 
 impl Lives {
+    /// Adds that a process goes on with this work.
+    pub(crate) fn note_left(&mut self, number: Option<Number>, id: &str, process: u32) {
+        self.left.insert((number, id.to_owned()), process);
+    }
+
+    /// The process that goes on with this work.
+    pub(in crate::engine) fn left(&self, number: Option<Number>, id: &str) -> Option<u32> {
+        self.left.get(&(number, id.to_owned())).copied()
+    }
+
     /// Whether work goes on that was begun by these processes: one of them lives. `None` if that is not known.
     pub(crate) fn of(&self, by: &[String]) -> Option<bool> {
-        if by.iter().any(|process| self.0.get(process) == Some(&true)) {
+        if by.iter().any(|process| self.noted.get(process) == Some(&true)) {
             return Some(true);
         }
-        let have_ended = !by.is_empty() && by.iter().all(|process| self.0.get(process) == Some(&false));
+        let have_ended = !by.is_empty() && by.iter().all(|process| self.noted.get(process) == Some(&false));
         have_ended.then_some(false)
     }
 }

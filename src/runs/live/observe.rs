@@ -14,7 +14,7 @@ use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
 use crate::runs::look::card::{Assessment, Card, HolderLife};
 use crate::runs::look::evidence::EvidenceItem;
-use crate::runs::look::life::lives;
+use crate::runs::look::life::noted_lives;
 use crate::runs::look::log::LogReport;
 use crate::runs::look::show::{
     ShownApproval, ShownArtifact, ShownSkip, ShownStep, approvals, artifacts, features, skipped, steps,
@@ -296,7 +296,7 @@ impl Observed {
         let order: Vec<StateName> = steps.iter().map(|step| step.step.clone()).collect();
         // Of earlier times no holder is known to be alive.
         let holder = if card.holder == Some(HolderLife::Alive) { card.run.session.as_ref() } else { None };
-        let lives = if at.is_none() { lives(history) } else { Lives::default() };
+        let lives = if at.is_none() { noted_lives(history) } else { Lives::default() };
         let timeline = timekeeper.timeline(&order, now, &|work| {
             holder.is_some() && work.session == holder || lives.of(self.began_by(work.begun)) == Some(true)
         });

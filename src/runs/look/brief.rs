@@ -48,6 +48,9 @@ pub struct RunPosition {
     /// What it waits for, or what went wrong, as it was recorded; absent if nothing was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
+    /// The process that still works for it, although the flow that began that work is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub process: Option<u32>,
     /// When it last changed.
     pub updated_at: Option<Timestamp>,
     /// Where it is shared, and as of when; nothing if it is of this checkout alone.
@@ -173,6 +176,7 @@ fn brief_from(work: &OpenWork, report: ResumeReport, view: Option<&View>) -> Opt
         verdict: report.verdict,
         undone: report.left_undone.len(),
         cause: view.and_then(|view| cause_of(view, Need::of_action(report.next.action))),
+        process: report.in_doubt.iter().find_map(|doubt| doubt.process),
         updated_at,
         sharing: report.sharing,
     };

@@ -5,9 +5,33 @@ use std::collections::BTreeSet;
 use crate::engine::{Beginning, History, Lives, in_doubt};
 use crate::host::{Holder, Liveness};
 use crate::model::{StepStatus, Timestamp};
+use crate::runs::context::OpenedProject;
+use crate::runs::driver::DRIVER;
+use crate::runs::processes::left_at;
 
-/// Which of the processes live that began the work of which no outcome is known.
-pub(in crate::runs) fn lives(history: &History) -> Lives {
+/// Which of the processes live that began the work of which no outcome is known, or that a flow left which is gone.
+/// `is_driven`: a living driver sees to the work of its commands.
+pub(in crate::runs) fn lives(project: &OpenedProject, history: &History, is_driven: bool) -> Lives {
+    let mut lives = noted_lives(history);
+    let run = history.state().document();
+    let may_have_left = history.has_workers() || run.context.contains_key(DRIVER) && !is_driven;
+    // What follows looks at the whole history, and at all processes.
+    if !may_have_left {
+        return lives;
+    }
+    for doubt in in_doubt(history) {
+        if lives.of(&doubt.by) == Some(true) || is_driven && doubt.number.is_none() {
+            continue;
+        }
+        if let Some(process) = left_at(project, run, &doubt) {
+            lives.note_left(doubt.number, &doubt.id, process);
+        }
+    }
+    lives
+}
+
+/// Which of the processes live that were noted when the work began of which no outcome is known.
+pub(in crate::runs) fn noted_lives(history: &History) -> Lives {
     let mut known = Vec::new();
     for process in noted_processes(history) {
         match process.parse::<Holder>().map(|holder| holder.liveness()) {

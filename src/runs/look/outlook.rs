@@ -68,7 +68,7 @@ pub(super) fn outlook<'a>(opened: OpenedRun<'a>, presence: Presence, definitions
         damage: damage_of(opened.project, opened.run, view),
         presence,
         now: project.cx.clock.now(),
-        lives: lives(&view.history),
+        lives: lives(project, &view.history, presence == Presence::HeldByOther),
         unproved: unproved_by_name(project, view),
     }
 }
@@ -148,6 +148,9 @@ pub(super) fn next_steps(opened: OpenedRun<'_>, outlook: &Outlook<'_>, plan: &Pl
     }
     notes.extend(new_gates(run.id(), &outlook.drift));
     notes.extend(unknown_driver(document, plan.next.action).map(str::to_owned));
+    for process in plan.in_doubt.iter().filter_map(|doubt| doubt.process) {
+        notes.push(format!("the flow that began process {process} is gone; `kill {process}` ends it"));
+    }
     if let Some(document) = asked_in(&view.history, plan) {
         advice.alternatives.clear();
         match interview_command(project, run.id(), document) {
@@ -174,9 +177,6 @@ pub(super) fn next_steps(opened: OpenedRun<'_>, outlook: &Outlook<'_>, plan: &Pl
     NextSteps { next, notes }
 }
 
-/// That today's definition has gates which the run does not have, because it began before them.
-fn new_gates(run: &RunId, drift: &Drift) -> Option<String> {
-    let (Drift::Elsewhere(differences) | Drift::AtPosition(differences)) = drift else { return None };
 /// Why nothing says which phases a run has.
 fn without_machine(project: &OpenedProject, run: &RunId, workflow: &WorkflowId) -> String {
     match project.catalog().find(workflow.as_str()) {
@@ -194,6 +194,9 @@ fn without_machine(project: &OpenedProject, run: &RunId, workflow: &WorkflowId) 
     }
 }
 
+/// That today's definition has gates which the run does not have, because it began before them.
+fn new_gates(run: &RunId, drift: &Drift) -> Option<String> {
+    let (Drift::Elsewhere(differences) | Drift::AtPosition(differences)) = drift else { return None };
     let mut gates = Vec::new();
     for difference in differences {
         if let Difference::Gate { state, is: true } = difference {

@@ -31,7 +31,7 @@ pub fn card_of(cx: &Context, id: &str) -> Result<Card> {
 pub fn runs_command(cx: &Context, id: &str) -> Result<bool> {
     let project = cx.project()?;
     let view = for_deciding(&project, &*open_run_exactly(&project, id)?)?;
-    Ok(has_command_at_work(&view.history))
+    Ok(has_command_at_work(&project, &view.history))
 }
 
 /// What these runs need now; those that are gone or cannot be read are left out.

@@ -1,13 +1,16 @@
 //! Who begins work without a session: what others can later see of it.
 
-use crate::engine::{Caller, History, Refusal, Undone, in_doubt};
+use crate::engine::{Caller, History, InDoubt, Refusal, Undone, in_doubt};
 use crate::host::{Holder, Liveness};
 use crate::model::{
-    ActivityRecorded, ActivityStatus, EventKind, Execution, Help, Kind, Number, Problem, RunId, StepStatus,
+    ActivityRecorded, ActivityStatus, EventKind, Execution, Help, Kind, Number, Problem, RunDocument, RunId,
+    StepReport, StepStatus,
 };
 use crate::runs::commands::wait_for_commands;
-use crate::runs::context::Context;
+use crate::runs::context::{Context, OpenedProject};
+use crate::runs::driver::DRIVER;
 use crate::runs::error::Result;
+use crate::runs::processes::{dir_of, left_at, left_in, left_of_exec, still_works};
 
 /// Notes the processes whose life shows that work goes on, if it begins with this event and no session holds it. A session
 /// holds its runs, and its own process is evidence enough.
@@ -35,49 +38,110 @@ pub(in crate::runs) fn note_workers(cx: &Context, caller: &Caller, kind: &mut Ev
     Ok(())
 }
 
-/// Whether the record begins a command that flow runs, and the process that runs it lives.
-pub(super) fn is_command_at_work(record: &ActivityRecorded) -> bool {
-    record.activity.status() == ActivityStatus::Running && is_at_work(record.exec.as_deref(), &record.by)
+/// A command that flow began, and that goes on.
+pub(super) enum AtWork {
+    /// flow runs it and sees its end: the number and the id of its record.
+    Seen(Number, String),
+    /// The flow that began it is gone, and this process of it is not; what it works on.
+    Left { process: u32, work: String, is_exec: bool },
 }
 
-/// Whether flow runs this command, the end of which is not recorded: one of the processes that began it lives.
-fn is_at_work(exec: Option<&Execution>, by: &[String]) -> bool {
+impl AtWork {
+    /// The refusal of what has to wait for its end. `help` says what to do about one of which flow sees the end.
+    pub(super) fn refusal(self, help: impl Into<Help>) -> Problem {
+        match self {
+            Self::Seen(number, id) => {
+                Problem::new(Kind::Held, "exec_runs", format!("{number} {id} still runs")).help(help)
+            }
+            Self::Left { process, work, is_exec: true } => still_works("exec_runs", process, &work, "its flow"),
+            Self::Left { process, work, is_exec: false } => still_works("still_running", process, &work, "its driver"),
+        }
+    }
+}
+
+/// The command that the record begins, if it goes on.
+pub(super) fn command_at_work(project: &OpenedProject, run: &RunId, record: &ActivityRecorded) -> Option<AtWork> {
+    let (number, id) = (record.number, record.id());
+    if record.activity.status() != ActivityStatus::Running {
+        return None;
+    }
+    let exec = record.exec.as_deref().filter(|exec| exec.end.is_none())?;
+    if is_seen(exec, &record.by) {
+        return Some(AtWork::Seen(number, id.to_string()));
+    }
+    let process = left_of_exec(project, run, number)?;
+    Some(AtWork::Left { process, work: format!("{number} {id}"), is_exec: true })
+}
+
+/// Whether flow sees the end of this command: one of the processes that began it lives.
+fn is_seen(exec: &Execution, by: &[String]) -> bool {
     let mut by = by.iter();
-    exec.is_some_and(|exec| exec.end.is_none())
-        && by.any(|by| by.parse::<Holder>().is_ok_and(|holder| holder.liveness() == Liveness::Alive))
+    exec.end.is_none() && by.any(|by| by.parse::<Holder>().is_ok_and(|holder| holder.liveness() == Liveness::Alive))
 }
 
-/// Whether flow runs a command of the run, as far as its process can be seen from here.
-pub(in crate::runs) fn has_command_at_work(history: &History) -> bool {
-    in_doubt(history).iter().any(|doubt| is_at_work(doubt.exec.as_deref(), &doubt.by))
+/// The command that this work is, if flow began it and it goes on.
+fn at_work(project: &OpenedProject, history: &History, doubt: &InDoubt) -> Option<AtWork> {
+    if let (Some(exec), Some(number)) = (&doubt.exec, doubt.number)
+        && is_seen(exec, &doubt.by)
+    {
+        return Some(AtWork::Seen(number, doubt.id.clone()));
+    }
+    let process = left_at(project, history.state().document(), doubt)?;
+    let work = match doubt.number {
+        Some(number) => format!("{number} {}", doubt.id),
+        None => format!("`{}`", doubt.id),
+    };
+    Some(AtWork::Left { process, work, is_exec: doubt.number.is_some() })
 }
 
-/// The refusal of what has to wait for the end of a command, with what to do then.
-pub(super) fn still_runs(record: &ActivityRecorded, help: &str) -> Problem {
-    at_work(record.number, record.id().as_str(), help.into())
+/// Whether a command that flow began for the run goes on, as far as its process can be seen from here.
+pub(in crate::runs) fn has_command_at_work(project: &OpenedProject, history: &History) -> bool {
+    in_doubt(history).iter().any(|doubt| at_work(project, history, doubt).is_some())
 }
 
-fn at_work(number: Number, id: &str, help: Help) -> Problem {
-    Problem::new(Kind::Held, "exec_runs", format!("{number} {id} still runs")).help(help)
-}
-
-/// What keeps a run from going on, if it is a command of which flow sees the end: then no record says how it ended, and it
-/// is to be waited for.
-pub(super) fn waits_for_command(run: &RunId, refusal: &Refusal, history: Option<&History>) -> Option<Problem> {
+/// What keeps a run from going on, if it is a command that flow began and that goes on: it is to be waited for.
+pub(super) fn waits_for_command(
+    project: &OpenedProject,
+    refusal: &Refusal,
+    history: Option<&History>,
+) -> Option<Problem> {
     let undone: &[Undone] = match refusal {
         Refusal::InDoubt { .. } => &[],
         Refusal::NotDone(undone) => undone,
         _ => return None,
     };
-    for doubt in in_doubt(history?) {
-        let Some(number) = doubt.number else { continue };
-        let is_meant = undone.is_empty() || undone.iter().any(|one| one.latest_number() == Some(number));
-        if is_meant && is_at_work(doubt.exec.as_deref(), &doubt.by) {
-            let help = Help::from("wait for its end with ") + wait_for_commands(run);
-            return Some(at_work(number, &doubt.id, help));
+    let history = history?;
+    for doubt in in_doubt(history) {
+        let mut meant = undone.iter();
+        let is_meant = undone.is_empty()
+            || match doubt.number {
+                Some(number) => meant.any(|one| one.latest_number() == Some(number)),
+                None => meant.any(|one| Some(&one.phase) == doubt.phase.as_ref()),
+            };
+        if is_meant && let Some(at_work) = at_work(project, history, &doubt) {
+            let help = Help::from("wait for its end with ") + wait_for_commands(history.state().id());
+            return Some(at_work.refusal(help));
         }
     }
     None
+}
+
+/// Refuses to say that a step is over on which a process of a driver that is gone still works.
+///
+/// # Errors
+/// `still_running`.
+pub(super) fn refuse_left_at_work(project: &OpenedProject, run: &RunDocument, reports: &[StepReport]) -> Result<()> {
+    if !run.context.contains_key(DRIVER) {
+        return Ok(());
+    }
+    for report in reports {
+        let Some((step, status)) = report.own_step() else { continue };
+        let ends = status != StepStatus::Running && run.state.steps.get(step).is_some_and(StepStatus::is_open);
+        if ends && let Some(process) = left_in(dir_of(project, &run.id), step) {
+            return Err(still_works("still_running", process, &format!("`{step}`"), "its driver").into());
+        }
+    }
+    Ok(())
 }
 
 fn workers(cx: &Context) -> Result<Vec<String>> {

@@ -173,7 +173,7 @@ fn advance_as_seen(project: &OpenedProject, run: &dyn StoredRun, request: &Advan
             transact(project, run, caller, project.cx.now(), |tx| {
                 refuse_other_session(&tx.state, &tx.caller).map_err(|refusal| tx.refused(refusal))
             })?;
-            return Err(match waits_for_command(run.id(), &refusal, Some(&view.history)) {
+            return Err(match waits_for_command(project, &refusal, Some(&view.history)) {
                 Some(waits) => waits.into(),
                 None => Error::refused(run.id(), refusal),
             });

@@ -14,7 +14,7 @@ use crate::model::{
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::select::select_run_to_write;
-use crate::runs::write::begun::{is_command_at_work, still_runs};
+use crate::runs::write::begun::command_at_work;
 use crate::runs::write::kept::KeptFiles;
 use crate::runs::write::missing::missing;
 use crate::runs::write::questions::{append_and_warn, close_interview};
@@ -186,9 +186,9 @@ fn record(cx: &Context, request: &RecordRequest, of: RecordOf) -> Result<RecordR
                 Retry::Another => {}
             }
         }
-        refuse_at_work(before.first())?;
+        refuse_at_work(tx, before.first())?;
         for settled in &record.settles {
-            refuse_at_work(latest_before(tx, settled)?.as_ref())?;
+            refuse_at_work(tx, latest_before(tx, settled)?.as_ref())?;
         }
         // Only now: what is recorded already is not judged again.
         refuse_contradiction(&record.activity, request).map_err(|refusal| tx.refused(refusal))?;
@@ -442,12 +442,12 @@ fn recorded_before(
 }
 
 /// Refuses to say how a command ended that flow runs at this moment: flow sees its end, and records it.
-fn refuse_at_work(latest: Option<&(Seq, ActivityRecorded)>) -> Result<()> {
+fn refuse_at_work(tx: &Transaction<'_>, latest: Option<&(Seq, ActivityRecorded)>) -> Result<()> {
     if let Some((_, latest)) = latest
-        && is_command_at_work(latest)
+        && let Some(at_work) = command_at_work(tx.project, tx.state.id(), latest)
     {
         let help = "flow records how it ends; to give it up, end its process first. Nothing was recorded";
-        return Err(still_runs(latest, help).into());
+        return Err(at_work.refusal(help).into());
     }
     Ok(())
 }

@@ -373,7 +373,7 @@ impl<'a> Transaction<'a> {
         }
         // The history may be long, and most refusals do not need it.
         if matches!(refusal, Refusal::InDoubt { .. } | Refusal::NotDone(_))
-            && let Some(waits) = waits_for_command(self.run.id(), &refusal, self.trail().history())
+            && let Some(waits) = waits_for_command(self.project, &refusal, self.trail().history())
         {
             return waits.into();
         }

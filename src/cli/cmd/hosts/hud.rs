@@ -51,7 +51,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: HudArgs, out: &mut Out) -> En
 type Field = fn(&HudReport, Timestamp) -> String;
 
 /// The fields of `--format`.
-const FIELDS: [(&str, Field); 15] = [
+const FIELDS: [(&str, Field); 16] = [
     ("run", |report, _| of_run(report, |run| run.run_id.to_string())),
     ("name", |report, _| or_empty(report.name.as_ref())),
     ("workflow", |report, _| of_run(report, |run| or_empty(run.workflow.as_ref()))),
@@ -156,7 +156,11 @@ fn elsewhere(report: &HudReport) -> String {
 /// What the run waits for, or what went wrong, as far as a status line has room for it.
 fn waits(run: &RunPosition) -> String {
     const ROOM: usize = 60;
-    or_empty(run.cause.as_ref().map(|cause| cut(&cause.in_words(), ROOM)))
+    match (&run.cause, run.process) {
+        (Some(cause), _) => cut(&cause.in_words(), ROOM),
+        (None, Some(process)) => format!("process {process} still works on it"),
+        (None, None) => String::new(),
+    }
 }
 
 fn undone(run: &RunPosition) -> String {

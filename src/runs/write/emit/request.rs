@@ -68,4 +68,6 @@ pub(super) struct CheckedRequest<'a> {
     /// The id of the event.
     pub(super) id: EventId,
     pub(super) emit: Emit,
+    /// Whether a driver reports, which sees the end of its commands.
+    pub(super) is_of_driver: bool,
 }

@@ -16,7 +16,7 @@ use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::open::name::{Purpose, open_run, open_run_exactly, refuse_name_of_open, refuse_pruned};
 use crate::runs::open::shared::{ask_store, brings_news, refuse_id_of_shared};
-use crate::runs::write::begun::note_workers;
+use crate::runs::write::begun::{note_workers, refuse_left_at_work};
 use crate::runs::write::emit::agents::{check_steps, with_agent};
 use crate::runs::write::emit::answer::{EmitOutcome, EmitReport, nothing_new, report_of};
 use crate::runs::write::emit::request::{CheckedRequest, EmitRequest};
@@ -51,6 +51,8 @@ pub(crate) struct Reporter<'a> {
     pub(crate) missing: MissingRun<'a>,
     /// By what a retry is recognised; otherwise by its reports.
     pub(crate) basis: Option<&'a TextDigest>,
+    /// Whether it drives the run, and sees the end of its commands.
+    pub(crate) is_driver: bool,
     /// Whether it writes the documents of interviews, so that it may answer their questions.
     pub(crate) answers_documents: bool,
 }
@@ -152,7 +154,7 @@ fn ask<'a>(
         }
     };
     let emit = Emit { reports, request: compared, now, answers_documents: reporter.answers_documents };
-    Ok(CheckedRequest { request, run, id, emit })
+    Ok(CheckedRequest { request, run, id, emit, is_of_driver: reporter.is_driver })
 }
 
 /// Records reports in an existing run.
@@ -190,6 +192,9 @@ fn emit_into(project: &OpenedProject, run: &dyn StoredRun, asked: &CheckedReques
         };
         let EventKind::Emitted(emitted) = &kind else { unreachable!("BUG: reports are no reports") };
         let emitted = (**emitted).clone();
+        if !asked.is_of_driver {
+            refuse_left_at_work(project, tx.state.document(), &emitted.reports)?;
+        }
         tx.replace_dead_holder()?;
         let seq = append_and_warn(tx, kind, Some(asked.id.as_str()), &emitted.reports)?;
         note_feature(tx, asked)?;

@@ -6,11 +6,11 @@ use crate::codec::digest;
 use crate::engine::{Command, Record, Refusal};
 use crate::host::Holder;
 use crate::model::{
-    Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, EventKind, Execution, Kind, Problem, RunId,
-    Seq, StateName, Suggestion, TextDigest, command_line, slug,
+    Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, EventKind, Execution, Kind, Number, Problem,
+    RunId, Seq, StateName, Suggestion, TextDigest, command_line, slug,
 };
 use crate::runs::error::{Error, Result};
-use crate::runs::write::begun::{is_command_at_work, still_runs};
+use crate::runs::write::begun::command_at_work;
 use crate::runs::write::exec::request::ExecRequest;
 use crate::runs::write::questions::append_and_warn;
 use crate::runs::write::record::latest_before;
@@ -23,6 +23,8 @@ const TITLE: usize = 200;
 pub(super) enum Begin {
     /// The command is to be run.
     Run {
+        /// The number of the record that it begins.
+        number: Number,
         id: ActivityId,
         phase: StateName,
         /// The digest of the request.
@@ -48,7 +50,7 @@ pub(super) fn begin(tx: &mut Transaction<'_>, request: &ExecRequest, execution: 
     let asked = TextDigest(digest(canonical(request, execution).as_bytes()));
     if request.id.is_some()
         && let Some((seq, latest)) = latest_before(tx, &id)?
-        && ran_already(tx.state.id(), request, &asked, &latest)?
+        && ran_already(tx, request, &asked, &latest)?
     {
         tx.answer_stands();
         return Ok(Begin::RanAlready { seq, record: Box::new(latest) });
@@ -62,24 +64,30 @@ pub(super) fn begin(tx: &mut Transaction<'_>, request: &ExecRequest, execution: 
     let mut recorded = tx.decide_record(Command::Record(Box::new(record)))?;
     // A later session that finds it without an end can see whether this process still runs.
     recorded.by = Holder::running(std::process::id()).iter().map(ToString::to_string).collect();
-    let phase = recorded.phase.clone();
+    let (phase, number) = (recorded.phase.clone(), recorded.number);
     tx.claim_for_work()?;
     let key = request.id.as_ref().map(ActivityId::as_str);
     append_and_warn(tx, EventKind::ActivityRecorded(recorded), key, &[])?;
     tx.commit()?;
-    Ok(Begin::Run { id, phase, asked })
+    Ok(Begin::Run { number, id, phase, asked })
 }
 
 /// Whether the latest record of the same id has the end of this command, so that it is not to be run.
-fn ran_already(run: &RunId, request: &ExecRequest, asked: &TextDigest, latest: &ActivityRecorded) -> Result<bool> {
+fn ran_already(
+    tx: &Transaction<'_>,
+    request: &ExecRequest,
+    asked: &TextDigest,
+    latest: &ActivityRecorded,
+) -> Result<bool> {
+    let run = tx.state.id();
     let status = latest.activity.status();
     let Some(exec) = &latest.exec else {
         // Someone else's record. Work that was begun or did not end well goes on.
         return if status.is_completed() && !request.again { Err(reused(run, latest)) } else { Ok(false) };
     };
     if exec.end.is_none() && status == ActivityStatus::Running {
-        if is_command_at_work(latest) {
-            return Err(still_runs(latest, "wait for its end, or give another --id; nothing was run").into());
+        if let Some(at_work) = command_at_work(tx.project, run, latest) {
+            return Err(at_work.refusal("wait for its end, or give another --id; nothing was run").into());
         }
         if !request.again {
             return Err(in_doubt(run, latest).into());

@@ -14,6 +14,7 @@ use crate::runs::error::{Error, Result};
 use crate::runs::mask::Mask;
 use crate::runs::open::select::select_run_to_write;
 use crate::runs::open::tree::{CHANGED_BYTES, PresentTree, present_tree, within_bytes};
+use crate::runs::processes::of_exec;
 use crate::runs::write::exec::begin::{Begin, begin};
 use crate::runs::write::exec::finish::Finished;
 use crate::runs::write::exec::request::{ExecReport, ExecRequest};
@@ -60,8 +61,8 @@ pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
         Ok((begin(tx, request, &execution)?, std::mem::take(&mut tx.warnings)))
     })?;
     warnings.extend(told);
-    let (id, phase, asked) = match begin {
-        Begin::Run { id, phase, asked } => (id, phase, asked),
+    let (number, id, phase, asked) = match begin {
+        Begin::Run { number, id, phase, asked } => (number, id, phase, asked),
         Begin::RanAlready { seq, record } => {
             return Ok(ExecReport { repeated: true, ..report(run.id(), seq, &record, warnings) });
         }
@@ -71,6 +72,7 @@ pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
         argv: &argv,
         dir: &dir,
         limit: request.limit,
+        env: of_exec(&project, run.id(), number).into(),
         may_have_terminal: request.may_have_terminal,
         output: request.output,
     };
