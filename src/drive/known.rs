@@ -15,7 +15,7 @@ use crate::runs::driver::{DRIVER, DRIVER_DIR};
 use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::reading::{Runs, reasons};
 use crate::runs::open::view::for_reading;
-use crate::runs::processes::{left_in, still_works};
+use crate::runs::processes::{driver_left, left_in};
 use crate::runs::{ClaimRequest, Error, OpenedProject, Result, claim, place_of_caller, presence};
 
 /// The run to continue: the one that is named, or the only open run of the workflow; none if a new run is to begin.
@@ -117,9 +117,7 @@ pub(super) fn take_up(
         && let Some(here) = begun
         && let Some(process) = left_in(drive.run_dir.clone(), here)
     {
-        return Err(
-            still_works("still_running", process, &format!("`{here}` of run {}", run.id()), "its driver").into()
-        );
+        return Err(driver_left(process, &format!("`{here}` of run {}", run.id())).into());
     }
     known.machine = view.machine.or(known.machine.take());
     known.warnings = warnings;

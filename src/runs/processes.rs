@@ -59,8 +59,20 @@ pub(crate) fn left_in(run_dir: PathBuf, state: &StateName) -> Option<u32> {
     processes_with(&[of_driver(run_dir), of_state(state)]).first().copied()
 }
 
-/// The refusal of what has to wait for such a process.
-pub(crate) fn still_works(code: &'static str, process: u32, work: &str, began: &str) -> Problem {
-    let message = format!("process {process} still works on {work}: {began} is gone, what it began is not");
-    Problem::new(Kind::Held, code, message).help(format!("wait until it is done, or end it: kill {process}"))
+/// The refusal of what has to wait for a process that a driver left.
+pub(crate) fn driver_left(process: u32, work: &str) -> Problem {
+    Problem::new(Kind::Held, "still_running", still_works(process, work, "its driver")).help(until_done(process))
+}
+
+/// The same for a process that `exec` left.
+pub(in crate::runs) fn exec_left(process: u32, work: &str) -> Problem {
+    Problem::new(Kind::Held, "exec_runs", still_works(process, work, "its flow")).help(until_done(process))
+}
+
+fn still_works(process: u32, work: &str, began: &str) -> String {
+    format!("process {process} still works on {work}: {began} is gone, what it began is not")
+}
+
+fn until_done(process: u32) -> String {
+    format!("wait until it is done, or end it: kill {process}")
 }

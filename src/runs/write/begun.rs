@@ -10,7 +10,7 @@ use crate::runs::commands::wait_for_commands;
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::driver::DRIVER;
 use crate::runs::error::Result;
-use crate::runs::processes::{dir_of, left_at, left_in, left_of_exec, still_works};
+use crate::runs::processes::{dir_of, driver_left, exec_left, left_at, left_in, left_of_exec};
 
 /// Notes the processes whose life shows that work goes on, if it begins with this event and no session holds it. A session
 /// holds its runs, and its own process is evidence enough.
@@ -53,8 +53,8 @@ impl AtWork {
             Self::Seen(number, id) => {
                 Problem::new(Kind::Held, "exec_runs", format!("{number} {id} still runs")).help(help)
             }
-            Self::Left { process, work, is_exec: true } => still_works("exec_runs", process, &work, "its flow"),
-            Self::Left { process, work, is_exec: false } => still_works("still_running", process, &work, "its driver"),
+            Self::Left { process, work, is_exec: true } => exec_left(process, &work),
+            Self::Left { process, work, is_exec: false } => driver_left(process, &work),
         }
     }
 }
@@ -138,7 +138,7 @@ pub(super) fn refuse_left_at_work(project: &OpenedProject, run: &RunDocument, re
         let Some((step, status)) = report.own_step() else { continue };
         let ends = status != StepStatus::Running && run.state.steps.get(step).is_some_and(StepStatus::is_open);
         if ends && let Some(process) = left_in(dir_of(project, &run.id), step) {
-            return Err(still_works("still_running", process, &format!("`{step}`"), "its driver").into());
+            return Err(driver_left(process, &format!("`{step}`")).into());
         }
     }
     Ok(())
