@@ -25,6 +25,21 @@ fn judged(sandbox: &Sandbox) -> Value {
 }
 
 #[test]
+fn a_status_line_names_runs_that_cannot_be_read() {
+    let sandbox = Sandbox::new();
+    for run in ["r1", "r2"] {
+        sandbox.flow(["start", "debug", "--id", run]).ok();
+    }
+    std::fs::write(sandbox.run_dir("r1").join("run.yaml"), "x: [").unwrap();
+    let line = sandbox.flow(["hud"]).ok().stdout;
+    assert!(line.starts_with("r2  ") && line.ends_with("r1  unreadable\n"), "{line}");
+    std::fs::write(sandbox.run_dir("r2").join("run.yaml"), "x: [").unwrap();
+    assert_eq!(sandbox.flow(["hud"]).ok().stdout, "r1 and 1 more  unreadable\n");
+    let report = sandbox.flow(["hud", "--json"]).ok().json();
+    assert_eq!((&report["run"], &report["unreadable"][1]["run_id"]), (&Value::Null, &json!("r2")));
+}
+
+#[test]
 fn attention_tells_what_each_open_run_needs() {
     let sandbox = Sandbox::new();
     let (living, mut dying) = (HostProcess::new(&sandbox), HostProcess::new(&sandbox));

@@ -1,5 +1,7 @@
 //! Why a run needs a person: in one word, and in the words that were recorded.
 
+use std::num::NonZeroUsize;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -76,19 +78,13 @@ pub struct Cause {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub activity: Option<String>,
     /// How many other questions wait for an answer.
-    #[serde(skip_serializing_if = "is_zero")]
-    #[schemars(default)]
-    pub more_questions: usize,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
-fn is_zero(count: &usize) -> bool {
-    *count == 0
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more_questions: Option<NonZeroUsize>,
 }
 
 impl Cause {
     fn said(text: &str) -> Self {
-        Self { text: text.to_owned(), exit_code: None, number: None, activity: None, more_questions: 0 }
+        Self { text: text.to_owned(), exit_code: None, number: None, activity: None, more_questions: None }
     }
 
     fn of_activity(attempt: &Attempt) -> Self {
@@ -98,7 +94,7 @@ impl Cause {
             exit_code: attempt.exit_code,
             number: Some(attempt.number),
             activity: Some(id.clone()),
-            more_questions: 0,
+            more_questions: None,
         }
     }
 
@@ -107,8 +103,8 @@ impl Cause {
     pub fn in_words(&self) -> String {
         match (self.exit_code, self.more_questions) {
             (Some(code), _) => format!("{} · exit {code}", self.text),
-            (None, 0) => self.text.clone(),
-            (None, more) => format!("{} · and {more} more", self.text),
+            (None, None) => self.text.clone(),
+            (None, Some(more)) => format!("{} · and {more} more", self.text),
         }
     }
 }
@@ -120,7 +116,10 @@ pub(in crate::runs) fn cause_of(view: &View, need: Option<Need>) -> Option<Cause
         // The last question is the one that the run asks first.
         Need::Question => {
             let question = state.questions.last()?;
-            Some(Cause { more_questions: state.questions.len() - 1, ..Cause::said(&question.prompt) })
+            Some(Cause {
+                more_questions: NonZeroUsize::new(state.questions.len() - 1),
+                ..Cause::said(&question.prompt)
+            })
         }
         Need::Blocked if state.status == RunStatus::Blocked => state.blocked_reason.as_deref().map(Cause::said),
         Need::Blocked => match view.history.waiting_unit() {
