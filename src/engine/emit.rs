@@ -61,7 +61,8 @@ pub fn decide_emit(
         records: Vec::new(),
         ends: false,
     };
-    for report in emit.reports {
+    for (nth, report) in emit.reports.into_iter().enumerate() {
+        draft.supply.reaches(nth);
         draft.take(report)?;
     }
     // Only now: a report that is wrong in itself is refused for that.

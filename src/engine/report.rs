@@ -40,6 +40,8 @@ pub trait Supply {
     fn event_id(&mut self) -> EventId;
     /// The number for the next activity, which has this id.
     fn number(&mut self, id: &ActivityId) -> Number;
+    /// Is told which report is judged next, counted from 0.
+    fn reaches(&mut self, _nth: usize) {}
 }
 
 impl Report {

@@ -369,7 +369,11 @@ fn a_batch_happens_wholly_or_not_at_all() {
     let good = [report("build", "running"), report("verify", "running")];
     let bad = [report("build", "running"), report("plan", "running")];
     let before = project.0.read("r1", "events.jsonl");
-    project.emit("line", &["--batch", &json!(bad).to_string()]).exits(1);
+    let refused = project.emit("line", &["--batch", &json!(bad).to_string()]).exits(1).stderr;
+    assert!(refused.starts_with("Error: event 2 of the batch: "), "{refused}");
+    assert!(refused.contains("; nothing of the batch was recorded"), "{refused}");
+    let refused = project.emit("line", &["--batch", ""]).exits(2).stderr;
+    assert!(refused.starts_with("Error: the name of the file is empty"), "{refused}");
     for (wrong, why) in [
         (json!([good[0], 1]), "event 2 of the batch: 1 is not an object"),
         (json!([good[0], {}]), "event 2 of the batch: --type is required"),

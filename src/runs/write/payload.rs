@@ -130,7 +130,7 @@ pub fn parse_batch(text: &str) -> Result<Vec<ReportRequest>> {
 
 /// An error in event number `nth` of a batch, counted from 0.
 pub(crate) fn in_batch(nth: usize, what: &str) -> Error {
-    Error::Usage(format!("event {} of the batch: {what}", nth + 1))
+    Error::Usage(format!("event {} of the batch: {what}; nothing of the batch was recorded", nth + 1))
 }
 
 fn usage<T>(message: String) -> Result<T> {

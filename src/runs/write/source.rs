@@ -15,6 +15,9 @@ use crate::runs::write::record::Source;
 /// # Errors
 /// `input_unreadable` for a file that is missing, too large, not text, or could block the command forever.
 pub fn read_source(cx: &Context, path: &Path) -> Result<Source> {
+    if path.as_os_str().is_empty() {
+        return Err(Error::Usage("the name of the file is empty".to_owned()));
+    }
     let origin = path.display().to_string();
     let bytes = read_file(cx, path).map_err(|error| Error::input(&origin, &error))?;
     Source::of(origin, bytes)

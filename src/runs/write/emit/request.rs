@@ -70,4 +70,6 @@ pub(super) struct CheckedRequest<'a> {
     pub(super) emit: Emit,
     /// Whether a driver reports, which sees the end of its commands.
     pub(super) is_of_driver: bool,
+    /// Whether the caller knows the reports as events of a batch.
+    pub(super) names_events: bool,
 }

@@ -9,8 +9,8 @@ use crate::codec::digest;
 use crate::engine::{Caller, Decision, Emit, History, Refusal, Report, ReportRefusal, Supply, decide_emit};
 use crate::machine::Machine;
 use crate::model::{
-    ActivityId, Emitted, Event, EventId, EventKind, Number, RunChanges, RunEdited, RunId, RunStarted, Seq, TextDigest,
-    Timestamp, WorkflowId,
+    ActivityId, Emitted, Event, EventId, EventKind, Explain as _, Number, Problem, RunChanges, RunEdited, RunId,
+    RunStarted, Seq, TextDigest, Timestamp, WorkflowId,
 };
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
@@ -41,7 +41,7 @@ pub fn emit(cx: &Context, request: &EmitRequest) -> Result<EmitReport> {
     if request.reports.is_empty() {
         return Err(Error::Usage("there is no report to record".to_owned()));
     }
-    emit_by(cx, request, &Reporter::default())
+    emit_by(cx, request, &Reporter { names_events: request.reports.len() > 1, ..Reporter::default() })
 }
 
 /// How a verb of flow reports.
@@ -51,6 +51,8 @@ pub(crate) struct Reporter<'a> {
     pub(crate) missing: MissingRun<'a>,
     /// By what a retry is recognised; otherwise by its reports.
     pub(crate) basis: Option<&'a TextDigest>,
+    /// Whether its caller knows the reports as events of a batch.
+    pub(crate) names_events: bool,
     /// Whether it drives the run, and sees the end of its commands.
     pub(crate) is_driver: bool,
     /// Whether it writes the documents of interviews, so that it may answer their questions.
@@ -154,7 +156,7 @@ fn ask<'a>(
         }
     };
     let emit = Emit { reports, request: compared, now, answers_documents: reporter.answers_documents };
-    Ok(CheckedRequest { request, run, id, emit, is_of_driver: reporter.is_driver })
+    Ok(CheckedRequest { request, run, id, emit, is_of_driver: reporter.is_driver, names_events: reporter.names_events })
 }
 
 /// Records reports in an existing run.
@@ -176,13 +178,16 @@ fn emit_into(project: &OpenedProject, run: &dyn StoredRun, asked: &CheckedReques
         check_steps(&project.catalog(), &asked.emit.reports).map_err(|refusal| Error::refused(run.id(), refusal))?;
         let machine = tx.machine()?;
         let trail = tx.trail();
-        let mut supply = Numbers { cx: &project.cx, now: asked.emit.now, tx: Some(tx), last: None, fault: None };
+        let mut supply = Numbers { tx: Some(tx), ..Numbers::new(&project.cx, asked.emit.now) };
         let decision = decide_emit(&tx.state, machine.as_deref(), &tx.caller, asked.emit.clone(), &trail, &mut supply);
         // A decision that could not read what it asked for does not count.
         if let Some(fault) = trail.fault().or(supply.fault) {
             return Err(fault);
         }
-        let kind = match decision.map_err(|refusal| tx.refused(with_agent(&project.catalog(), refusal)))? {
+        let at = supply.at;
+        let decision =
+            decision.map_err(|refusal| of_event(asked, at, tx.refused(with_agent(&project.catalog(), refusal))))?;
+        let kind = match decision {
             Decision::Commit(kind) => kind,
             Decision::Already => {
                 tx.warnings.push("nothing was recorded: the run says so already".to_owned());
@@ -319,8 +324,7 @@ fn begin_with(
     let start = started_event(started.clone(), first_id.clone(), asked.emit.now);
     // Each report of the first batch is judged by the history that those before it make.
     let begun_run = History::fold([&start]).expect("BUG: a start begins no run");
-    let decision = decide_first(cx, &catalog, asked, &begun_run, machine.as_ref(), &caller)
-        .map_err(|refusal| Error::refused(&asked.run, refusal))?;
+    let decision = decide_first(cx, &catalog, asked, &begun_run, machine.as_ref(), &caller)?;
     let Decision::Commit(mut kind) = decision else { unreachable!("BUG: a new run has reports") };
     note_workers(cx, &caller, &mut kind)?;
     let EventKind::Emitted(emitted) = &kind else { unreachable!("BUG: reports are no reports") };
@@ -372,11 +376,11 @@ fn decide_first(
     begun: &History,
     machine: Option<&Machine>,
     caller: &Caller,
-) -> std::result::Result<Decision, Refusal> {
-    check_steps(catalog, &asked.emit.reports)?;
-    let mut supply = Numbers { cx, now: asked.emit.now, tx: None, last: None, fault: None };
+) -> Result<Decision> {
+    check_steps(catalog, &asked.emit.reports).map_err(|refusal| Error::refused(&asked.run, refusal))?;
+    let mut supply = Numbers::new(cx, asked.emit.now);
     let decision = decide_emit(begun.state(), machine, caller, asked.emit.clone(), begun, &mut supply);
-    decision.map_err(|refusal| with_agent(catalog, refusal))
+    decision.map_err(|refusal| of_event(asked, supply.at, Error::refused(&asked.run, with_agent(catalog, refusal))))
 }
 
 /// The key for the feature, in a run's context and in the data of a report.
@@ -390,6 +394,16 @@ fn feature(reports: &[Report]) -> Option<&str> {
 /// The longest name of a feature that is stored, in bytes.
 const FEATURE_BYTES: usize = 200;
 
+/// The error about a report, with the place of that in its batch.
+fn of_event(asked: &CheckedRequest<'_>, nth: usize, error: Error) -> Error {
+    if !asked.names_events || matches!(error, Error::Refused { refusal: Refusal::Terminal { .. }, .. }) {
+        return error;
+    }
+    let problem = error.problem();
+    let message = in_batch(nth, &problem.message).problem().message;
+    Problem { message, ..problem }.into()
+}
+
 /// Supplies ids and activity numbers for reports.
 struct Numbers<'a, 'b> {
     cx: &'a Context,
@@ -398,11 +412,24 @@ struct Numbers<'a, 'b> {
     tx: Option<&'a Transaction<'b>>,
     last: Option<Number>,
     fault: Option<Error>,
+    /// Which report is judged, counted from 0.
+    at: usize,
+}
+
+impl<'a> Numbers<'a, '_> {
+    /// For a run that does not exist yet.
+    fn new(cx: &'a Context, now: Timestamp) -> Self {
+        Self { cx, now, tx: None, last: None, fault: None, at: 0 }
+    }
 }
 
 impl Supply for Numbers<'_, '_> {
     fn event_id(&mut self) -> EventId {
         self.cx.ids.next(self.now)
+    }
+
+    fn reaches(&mut self, nth: usize) {
+        self.at = nth;
     }
 
     fn number(&mut self, id: &ActivityId) -> Number {
