@@ -17,6 +17,13 @@ pub fn held_by(state: &RunState, machine: Option<&Machine>) -> Vec<StateName> {
     held.map(|gate| gate.phase.clone()).collect()
 }
 
+/// What holds the run that may be past `gate` without a decision.
+pub(crate) fn turn_of_held(state: &RunState, gate: &StateName) -> GateTurn {
+    let gates = &state.document().state.gates;
+    let is_dropped = gates.iter().any(|one| one.phase == *gate && one.status == GateStatus::Dropped);
+    if is_dropped { GateTurn::Dropped } else { GateTurn::Passed }
+}
+
 /// Whether the run may be past `gate` without a decision.
 fn holds(run: &Owned, gate: &Gate, machine: Option<&Machine>) -> bool {
     match (gate.status, machine) {
@@ -69,8 +76,10 @@ pub(super) fn refuse_leaving(
 /// When a person can decide at the gate in which the run stands. Without the history it is not known that they have to wait.
 fn turn_of(history: Option<&History>, machine: Option<&Machine>, gate: &StateName) -> GateTurn {
     let Some(history) = history else { return GateTurn::Now };
-    let is_due = history.waits_for_a_person(machine, gate) || held_by(history.state(), machine).contains(gate);
-    if is_due { GateTurn::Now } else { GateTurn::AfterWork }
+    if held_by(history.state(), machine).contains(gate) {
+        return turn_of_held(history.state(), gate);
+    }
+    if history.waits_for_a_person(machine, gate) { GateTurn::Now } else { GateTurn::AfterWork }
 }
 
 /// Refuses to complete a run in or before a gate that no person decided on; `ahead` are the phases that it would not come

@@ -5,9 +5,9 @@
 //! leave (rp1), and `advance` completes a state of a graph or diagram by leaving it.
 
 use crate::engine::doubt::in_doubt;
-use crate::engine::gate_rules::{is_doubtful, refuse_leaving};
+use crate::engine::gate_rules::{is_doubtful, refuse_leaving, turn_of_held};
 use crate::engine::past::interviews::may_be_interview;
-use crate::engine::{GateTurn, History, PhaseWork, Refusal, RunState, Trail, Unanswered, Undone, held_by};
+use crate::engine::{History, PhaseWork, Refusal, RunState, Trail, Unanswered, Undone, held_by};
 use crate::machine::Machine;
 use crate::model::{Activity, ActivityId, ActivityStatus, Owned, RunDocument, StateName, StepStatus};
 
@@ -123,7 +123,9 @@ pub fn refuse_held(state: &RunState, machine: Option<&Machine>) -> Result<(), Re
         return Ok(());
     }
     let phases = held_by(state, machine);
-    if phases.is_empty() { Ok(()) } else { Err(Refusal::NeedsApproval { phases, turn: GateTurn::Now }) }
+    let Some(first) = phases.first() else { return Ok(()) };
+    let turn = turn_of_held(state, first);
+    Err(Refusal::NeedsApproval { phases, turn })
 }
 
 /// Whether reports on the steps of this workflow obey the rule for phases. In a diagram or graph they are rp1's.

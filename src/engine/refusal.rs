@@ -19,6 +19,10 @@ pub enum GateTurn {
     AfterWork,
     /// When the run has come to the gate.
     Later,
+    /// At once: it was passed without a decision.
+    Passed,
+    /// At once: the definition that the run follows now has dropped it.
+    Dropped,
 }
 
 /// The rule that forbids a command. Nothing was written.
@@ -354,11 +358,16 @@ pub(super) fn instead_of(phase: &StateName, machine: &Machine) -> (Vec<StateName
     (phases_of(machine), machine.suggest(phase.as_str()).cloned())
 }
 
-fn needs_approval(phases: &[StateName], turn: GateTurn) -> String {
+pub(super) fn needs_approval(phases: &[StateName], turn: GateTurn) -> String {
     match (turn, phases) {
         (GateTurn::Later, _) => format!("a person has to decide in {} before the run can end", names(phases)),
         (GateTurn::AfterWork, _) => {
             format!("a person has to decide in {}, and the work there is not done yet", names(phases))
+        }
+        (GateTurn::Passed, [phase]) => format!("`{phase}` was passed without a person's decision"),
+        (GateTurn::Passed, _) => format!("{} were passed without a person's decision", names(phases)),
+        (GateTurn::Dropped, [phase]) => {
+            format!("the definition that the run follows now dropped the gate `{phase}`")
         }
         (_, [phase]) => format!("`{phase}` waits for a person's decision"),
         _ => format!("{} wait for a person's decision", names(phases)),

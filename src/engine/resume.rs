@@ -5,11 +5,13 @@ mod outlook;
 mod plan;
 
 use crate::engine::doubt::in_doubt;
+use crate::engine::gate_rules::turn_of_held;
 use crate::engine::leave::is_strict;
 use crate::engine::past::units::UnitsAlone;
+use crate::engine::refusal::needs_approval;
 use crate::engine::resume::notes::notes;
 use crate::engine::verdict::{Action, Verdict};
-use crate::engine::{Attempt, History, InDoubt, PhaseWork, held_by};
+use crate::engine::{Attempt, GateTurn, History, InDoubt, PhaseWork, held_by};
 use crate::machine::{Machine, in_words};
 use crate::model::{ActivityStatus, GateStatus, RunStatus, StateName, StepStatus, Timestamp, Unproved, counted};
 
@@ -67,15 +69,12 @@ pub(crate) fn undecided(
     held: Option<StateName>,
 ) -> Option<(StateName, String)> {
     if let Some(held) = held {
-        let reason = match history.gate(&held) {
-            Some(GateStatus::Dropped) => format!("the definition that the run follows now dropped the gate `{held}`"),
-            _ => format!("`{held}` was passed without a person's decision"),
-        };
-        return Some((held, reason));
+        let turn = turn_of_held(history.state(), &held);
+        return Some((held.clone(), needs_approval(&[held], turn)));
     }
     let mut here = history.state().document().state.positions();
     let gate = here.find(|here| history.waits_for_a_person(machine, here))?;
-    Some((gate.clone(), format!("`{gate}` waits for a person's decision")))
+    Some((gate.clone(), needs_approval(std::slice::from_ref(gate), GateTurn::Now)))
 }
 
 /// A verdict, its reason and the next action.

@@ -206,7 +206,7 @@ fn blocked(run: &RunId, reason: Option<&str>) -> Help {
 /// Who decides at a gate, and how.
 fn needs_approval(run: &RunId, turn: GateTurn) -> Help {
     let first = match turn {
-        GateTurn::Now => "",
+        GateTurn::Now | GateTurn::Passed | GateTurn::Dropped => "",
         GateTurn::AfterRecord => "record it without --advance; then ",
         GateTurn::AfterWork => {
             return flow("resume", run)

@@ -507,7 +507,10 @@ fn a_run_is_not_completed_over_a_gate_that_it_did_not_come_to() {
     needs_approval(&sandbox.flow(["complete", "r3", "--skip-reason", "w"]), "before the gate");
     sandbox.flow(["start", "merge-pr", "--id", "r4", "--phase", "merge"]).ok();
     needs_approval(&record(&sandbox, "r4", &["--id", "x"]), "a run that starts behind the gate");
-    assert_eq!(resume(&sandbox, "r4")["reason"], "`confirm` was passed without a person's decision");
+    let reason = "`confirm` was passed without a person's decision";
+    assert_eq!(resume(&sandbox, "r4")["reason"], reason);
+    let error = sandbox.flow(["complete", "r4", "--json"]).exits(4).error();
+    assert_eq!(error["message"], format!("run r4: {reason}"));
     // An edit says that it is completed.
     let (sandbox, id) = waiting();
     sandbox.edit(&id, "status: active", "status: completed");
