@@ -31,6 +31,8 @@ pub enum MadePlace {
     OutsideGit,
     /// A bare repository, or git's own files of another one.
     BareRepository,
+    /// A directory whose `.git` leads to no repository.
+    BrokenRepository,
     /// The user's home directory.
     Home,
 }
@@ -122,14 +124,13 @@ impl Context {
         if self.is_home(root) {
             return MadePlace::Home;
         }
+        if self.git.is_broken(root) {
+            return MadePlace::BrokenRepository;
+        }
         if self.git.top(root).is_some() {
             return MadePlace::Repository;
         }
-        // What git itself takes for a repository.
-        let is_bare = self.disk.is_file(&root.join("HEAD"))
-            && self.disk.is_dir(&root.join("objects"))
-            && self.disk.is_dir(&root.join("refs"));
-        if is_bare { MadePlace::BareRepository } else { MadePlace::OutsideGit }
+        if self.git.is_bare(root) { MadePlace::BareRepository } else { MadePlace::OutsideGit }
     }
 
     /// The schemas for editors, without those that git has and a sparse checkout leaves out.

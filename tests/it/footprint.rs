@@ -165,6 +165,13 @@ fn the_first_start_says_what_it_made_and_where() {
     assert_eq!(told, "made HOME/bare.git/.flow, in a bare repository: its clones will not have it");
     let made = flow_in(&sandbox, home.join("bare.git"), &["start", "debug", "--json"]).ok().json();
     assert_eq!(made["made"], json!(null));
+    let resumed = flow_in(&sandbox, home.join("bare.git"), &["resume", "--json"]).ok().json();
+    assert_eq!(resumed["working_tree"]["reason"], "a bare repository, which has no checkout");
+
+    fs::create_dir(home.join("broken")).unwrap();
+    fs::write(home.join("broken/.git"), "gitdir: /nowhere\n").unwrap();
+    let told = first_line(flow_in(&sandbox, home.join("broken"), &["start", "debug"]).ok());
+    assert_eq!(told, "made HOME/broken/.flow, beside a .git that leads to no repository");
 }
 
 #[test]

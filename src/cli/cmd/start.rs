@@ -55,6 +55,7 @@ fn made_in_words(made: &MadeProject) -> String {
         }
         MadePlace::OutsideGit => format!("made {path}, which is in no git repository\n"),
         MadePlace::BareRepository => format!("made {path}, in a bare repository: its clones will not have it\n"),
+        MadePlace::BrokenRepository => format!("made {path}, beside a .git that leads to no repository\n"),
         MadePlace::Home => {
             format!("made {path}: every directory below that is in no repository belongs to this project\n")
         }

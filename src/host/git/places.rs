@@ -20,6 +20,16 @@ pub(super) struct Places {
 }
 
 impl Git {
+    /// Whether `dir` is what git itself takes for a repository: a bare one, or git's own files of another one.
+    pub fn is_bare(&self, dir: &Path) -> bool {
+        dir.join("HEAD").is_file() && dir.join("objects").is_dir() && dir.join("refs").is_dir()
+    }
+
+    /// Whether `dir` has a `.git` that leads to no repository.
+    pub fn is_broken(&self, dir: &Path) -> bool {
+        dir.join(".git").is_file() && git_dir(&dir.join(".git")).is_none_or(|leads_to| !leads_to.is_dir())
+    }
+
     /// Where the repository that contains `dir` is, from its files; `None` if they do not look as git makes them.
     pub(super) fn places(&self, dir: &Path) -> Option<Places> {
         let top = self.top(dir)?;

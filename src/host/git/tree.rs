@@ -134,7 +134,9 @@ impl Git {
         state: impl FnOnce() -> Option<PathBuf>,
     ) -> AskedForChanges<'_> {
         if self.top(dir).is_none() {
-            return AskedForChanges(Err("not a git repository".to_owned()));
+            let why =
+                if self.is_bare(dir) { "a bare repository, which has no checkout" } else { "not a git repository" };
+            return AskedForChanges(Err(why.to_owned()));
         }
         AskedForChanges(self.start_listing(dir, own, state(), false))
     }
