@@ -10,7 +10,7 @@ use crate::drive::report::{DriveReport, DriveStop, report};
 use crate::engine::{Caller, Drift, History, Presence};
 use crate::machine::{Machine, in_words};
 use crate::model::{ReportType, RunId, RunStatus, StateName, StepReport, StepStatus, Suggestion, WorkflowId};
-use crate::runs::advice::{Alternative, adopt};
+use crate::runs::advice::{Alternative, adopt, reopen};
 use crate::runs::driver::{DRIVER, DRIVER_DIR};
 use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::reading::{Runs, reasons};
@@ -79,7 +79,10 @@ pub(super) fn take_up(
             return stopped(DriveStop::NeedsHuman, format!("the run is blocked: {why}"));
         }
         RunStatus::Completed => return stopped(DriveStop::Ended, "the run is completed".to_owned()),
-        over => return stopped(DriveStop::Failed, format!("the run is {over}")),
+        over => {
+            let reopen = reopen(run.id(), false).example("reason", "why");
+            return stopped(DriveStop::Failed, format!("the run is {over}; `{reopen}` lets it go on"));
+        }
     }
     if let [first, ..] = state.document().state.other_phases.as_slice() {
         let message =

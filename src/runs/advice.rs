@@ -219,7 +219,7 @@ fn report(run: &RunId, workflow: &WorkflowId, kind: ReportType, step: &StateName
 }
 
 /// The command that reopens a run, `another` if an open run is about the same work.
-pub(super) fn reopen(run: &RunId, another: bool) -> Suggestion {
+pub(crate) fn reopen(run: &RunId, another: bool) -> Suggestion {
     let command = Suggestion::flow("reopen").value(run);
     if another { command.flag("another") } else { command }
 }

@@ -301,11 +301,12 @@ impl Explain for StoreError {
             Self::Taken { .. } => new(Kind::Refused, "run_exists").help("use another id, or go on with that run"),
             Self::NoRun { .. } => new(Kind::NotFound, "not_found"),
             Self::Pruned { run, to: Some(to), .. } => new(Kind::NotFound, "run_pruned").help(format!(
-                "`FLOW_DIR={} flow show {run}` shows it; no other run can have this id, and nothing was written",
+                "`FLOW_DIR={} flow show {run}` shows it; another run needs another id",
                 quoted(&to.to_string_lossy())
             )),
             Self::Pruned { to: None, .. } => {
-                new(Kind::NotFound, "run_pruned").help("no other run can have this id; nothing was written")
+                new(Kind::NotFound, "run_pruned")
+                    .help(Suggestion::flow("list") + " shows the runs that are here; another run needs another id")
             }
             Self::OtherFileSystem { .. } => new(Kind::Refused, "other_file_system").help(
                 "name a directory on the file system of the project, then move that one as a whole; nothing was moved",

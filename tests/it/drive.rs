@@ -198,6 +198,9 @@ fn what_a_killed_driver_left_running_is_told_and_nothing_is_begun_or_reported_be
     assert_eq!(resumed["in_doubt"][0]["alive"], json!(null));
     let first = resumed["next"]["alternatives"][0]["command"].as_str().unwrap();
     assert!(first.starts_with("flow drive "), "{first}");
+    project.0.flow(["cancel", "r1", "--reason", "it is given up"]).ok();
+    let over = project.drive(&args).exits(1).stdout;
+    assert!(over.contains("the run is cancelled; `flow reopen r1 --reason 'why'` lets it go on"), "{over}");
 }
 
 #[test]

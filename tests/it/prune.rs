@@ -210,6 +210,7 @@ fn a_late_report_is_refused_with_where_the_run_went_and_its_id_is_never_given_ag
     // The name by which people knew it names it still.
     let error = sandbox.flow(["show", "x", "--json"]).exits(3).error();
     assert_eq!(error["code"], "run_pruned");
+    assert_eq!(error["help"], "`flow list` shows the runs that are here; another run needs another id");
     assert!(error["message"].as_str().unwrap().starts_with(&format!("run {made} was pruned on ")), "{error}");
 }
 
