@@ -15,6 +15,9 @@ pub const SEAL_BYTES: usize = r#","crc":"00000000"}"#.len();
 /// Why a line is not a sealed event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum LineFault {
+    /// What git writes around two sides that it could not merge.
+    #[error("a conflict marker of a merge")]
+    Marker,
     /// Not JSON, or JSON that is not an object.
     #[error("not a JSON object")]
     Unparseable,
@@ -61,6 +64,7 @@ pub fn unseal(line: &[u8]) -> Result<Map<String, Value>, LineFault> {
         return Err(LineFault::Damaged);
     }
     let mut object: Map<String, Value> = serde_json::from_slice(line).map_err(|_| match verified {
+        None if is_marker(line) => LineFault::Marker,
         None => LineFault::Unparseable,
         Some(_) => LineFault::Damaged,
     })?;
@@ -70,6 +74,10 @@ pub fn unseal(line: &[u8]) -> Result<Map<String, Value>, LineFault> {
         (_, Some(_)) => Err(LineFault::Damaged),
         (_, None) => Err(LineFault::Unsealed),
     }
+}
+
+fn is_marker(line: &[u8]) -> bool {
+    ["<<<<<<< ", "=======", ">>>>>>> ", "|||||||"].iter().any(|mark| line.starts_with(mark.as_bytes()))
 }
 
 /// Whether a line without its line break has a checksum that matches: a short look before [`unseal`].
@@ -178,7 +186,7 @@ mod tests {
     fn foreign_lines_are_told_from_damaged_ones() {
         assert_eq!(unseal(br#"{"type":"note"}"#), Err(LineFault::Unsealed));
         assert_eq!(unseal(br#"{"type":"note","crc":"00000000"}"#), Err(LineFault::Damaged));
-        assert_eq!(unseal(b"<<<<<<< HEAD"), Err(LineFault::Unparseable));
+        assert_eq!(unseal(b"<<<<<<< HEAD"), Err(LineFault::Marker));
         assert_eq!(unseal(b"[1]"), Err(LineFault::Unparseable));
     }
     #[test]

@@ -19,11 +19,6 @@ pub(super) fn earlier_number<'e>(events: impl IntoIterator<Item = &'e Event>) ->
     })
 }
 
-/// Whether a line is a conflict marker of git.
-pub(super) fn is_marker(line: &str) -> bool {
-    ["<<<<<<< ", "=======", ">>>>>>> ", "|||||||"].iter().any(|mark| line.starts_with(mark))
-}
-
 /// The number of the first line with an event after `seq`.
 pub(super) fn line_after(scan: &LogScan, seq: Seq) -> Option<usize> {
     Some(scan.lines.iter().find(|line| line.event.seq > seq)?.number)

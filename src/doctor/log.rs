@@ -3,7 +3,7 @@
 use crate::codec::{LineFault, unseal};
 use crate::doctor::facts::{FileState, RunFacts};
 use crate::doctor::finding::{Findings, RepairStep};
-use crate::doctor::lines::{is_marker, last_line_with, line_after, numbers_of, open_end, out_of_order};
+use crate::doctor::lines::{last_line_with, line_after, numbers_of, open_end, out_of_order};
 use crate::engine::{Fault, Reconciled, machine_of};
 use crate::model::{EventKind, Help, LostRange, Seq, Suggestion, counted, limits};
 use crate::store::local::layout::LOG;
@@ -101,7 +101,7 @@ fn lines(facts: &RunFacts, mend: Option<&RepairStep>, found: &mut Findings) {
     for line in bad.into_iter().take(limits::VIOLATIONS) {
         let (code, message) = match line.fault {
             LineFault::Damaged => ("log_line_damaged", "the checksum of the line does not match".to_owned()),
-            _ if is_marker(&line.text) => ("log_merge_markers", "the line is a conflict marker of a merge".to_owned()),
+            LineFault::Marker => ("log_merge_markers", "the line is a conflict marker of a merge".to_owned()),
             fault => ("log_line_unreadable", fault.to_string()),
         };
         found.add(code, &path, message).on_line(line.line).mend(mend.cloned());

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::codec::{LineFault, RunText, digest, seal, unseal};
 use crate::doctor::facts::RunFacts;
-use crate::doctor::lines::{earlier_number, is_marker, numbers_of, out_of_order};
+use crate::doctor::lines::{earlier_number, numbers_of, out_of_order};
 use crate::engine::{Histories, RunState, caught_up, histories, join, pinned, rebuilt, unprove};
 use crate::model::{
     Activity, ActivityRecorded, Event, EventId, EventKind, LogRepaired, LostRange, Number, Renumbered, Seq, StateName,
@@ -274,7 +274,7 @@ fn reason(facts: &RunFacts, histories: &Histories) -> String {
     }
     for skipped in &facts.scan.skipped {
         // The sentence about the merge says enough of its markers.
-        let is_of_merge = histories.are_joined() && is_marker(&skipped.text);
+        let is_of_merge = histories.are_joined() && skipped.fault == LineFault::Marker;
         if skipped.fault != LineFault::Unsealed && !is_of_merge {
             words.push(format!("line {}: {}", skipped.line, skipped.fault));
         }

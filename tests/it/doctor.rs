@@ -598,7 +598,6 @@ fn the_pages_of_a_damaged_run_say_what_is_wrong_and_what_would_be_done() {
       repair: move runs/notes.txt to .flow/.quarantine
     error  log_line_damaged  .flow/runs/2026-05-20T143003Z-issue-42/events.jsonl:3:1
       the checksum of the line does not match
-      repair: keep the log in the run's .quarantine, and go on with its sound lines and a log_repaired event
     error  log_gap  .flow/runs/2026-05-20T143003Z-issue-42/events.jsonl:4:1
       event 3 is missing before this line
       repair: keep the log in the run's .quarantine, and go on with its sound lines and a log_repaired event
@@ -611,7 +610,6 @@ fn the_pages_of_a_damaged_run_say_what_is_wrong_and_what_would_be_done() {
       repair: move runs/notes.txt to .flow/.quarantine
     error  log_line_damaged  .flow/runs/2026-05-20T143003Z-issue-42/events.jsonl:3:1
       the checksum of the line does not match
-      repair: keep the log in the run's .quarantine, and go on with its sound lines and a log_repaired event
     error  log_gap  .flow/runs/2026-05-20T143003Z-issue-42/events.jsonl:4:1
       event 3 is missing before this line
       repair: keep the log in the run's .quarantine, and go on with its sound lines and a log_repaired event

@@ -72,7 +72,6 @@ fn a_schema_that_is_missing_is_called_missing() {
     insta::assert_snapshot!(told, @r"
     warning  schema_outdated  .flow/schemas/run.schema.json
       run.schema.json is missing
-      repair: complete .flow as `flow init` does
     warning  schema_outdated  .flow/schemas/event.schema.json
       event.schema.json is not the one of this version of flow
       repair: complete .flow as `flow init` does

@@ -36,8 +36,14 @@ fn status(report: &DoctorReport) -> Exit {
 }
 
 fn fill(report: &DoctorReport, page: &mut TextPage) {
-    for finding in &report.findings {
-        lines(finding, page);
+    for (nth, finding) in report.findings.iter().enumerate() {
+        let next = report.findings.get(nth + 1).filter(|next| next.state == finding.state);
+        // Of several that one repair mends, the last one tells it.
+        lines(
+            finding,
+            next.is_some_and(|next| (&next.run_id, &next.repair) == (&finding.run_id, &finding.repair)),
+            page,
+        );
     }
     if !report.plan.is_empty() {
         page.line(if report.repaired { "done:" } else { "to do:" });
@@ -73,7 +79,7 @@ fn fill(report: &DoctorReport, page: &mut TextPage) {
     }
 }
 
-fn lines(finding: &FindingReport, page: &mut TextPage) {
+fn lines(finding: &FindingReport, is_told: bool, page: &mut TextPage) {
     let (style, word) = match (finding.state, finding.severity) {
         (FindingState::Mended, _) => (GOOD, "mended"),
         (_, Severity::Error) => (BAD, "error"),
@@ -83,7 +89,7 @@ fn lines(finding: &FindingReport, page: &mut TextPage) {
     let place = place(finding.line, finding.column);
     page.head(style, word, &format!("{}  {}{place}", finding.code, finding.path.display()));
     page.line(&format!("  {}", finding.message));
-    if let (Some(repair), FindingState::Found) = (&finding.repair, finding.state) {
+    if let (Some(repair), FindingState::Found, false) = (&finding.repair, finding.state, is_told) {
         page.line(&format!("  repair: {repair}"));
     }
     if let Some(why) = &finding.why {
