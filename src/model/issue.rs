@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::model::{Remote, slug};
+use crate::model::{Remote, slug, without_login};
 
 /// The longest name of an issue, in bytes.
 const NAME_BYTES: usize = 2000;
@@ -183,7 +183,9 @@ impl FromStr for Issue {
             return Ok(Self::Number(number));
         }
         let is_name = named.len() <= NAME_BYTES && (is_key(named) || address(named).is_some());
-        if is_name { Ok(Self::Name(named.to_owned())) } else { Err(BadIssue(text.to_owned())) }
+        // No file of the run may have a password, and no error.
+        let named = without_login(named);
+        if is_name { Ok(Self::Name(named)) } else { Err(BadIssue(named)) }
     }
 }
 

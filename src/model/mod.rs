@@ -60,6 +60,7 @@ pub(crate) use named::named;
 pub use problem::{Explain, Kind, Problem};
 pub use record::{ActivityRecorded, KeptEvidence, Skip, Unproved};
 pub use remote::Remote;
+pub(crate) use remote::{login_in, without_login};
 pub use repair::LogRepaired;
 pub(crate) use repair::{LostRange, Renumbered};
 #[doc(hidden)]

@@ -56,6 +56,21 @@ fn scp_address(address: &str) -> Option<(&str, &str)> {
     (place.len() > 1 && !place.contains(['/', '\\'])).then_some((place, path))
 }
 
+/// An address without the name and password that log in there.
+pub(crate) fn without_login(address: &str) -> String {
+    match login_in(address) {
+        Some(login) => address.replacen(&format!("{login}@"), "", 1),
+        None => address.to_owned(),
+    }
+}
+
+/// The name and password in an address.
+pub(crate) fn login_in(address: &str) -> Option<&str> {
+    let (_, rest) = address.split_once("://")?;
+    let host = rest.split('/').next()?;
+    host.rsplit_once('@').map(|(login, _)| login)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

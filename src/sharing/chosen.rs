@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::codec::digest;
+use crate::host::BareRepository;
 #[cfg(feature = "network")]
 use crate::host::CloudEnv;
-use crate::host::{BareRepository, without_login};
-use crate::model::{Explain as _, Kind, Problem};
+use crate::model::{Explain as _, Kind, Problem, without_login};
 use crate::remote::GitCarrier;
 #[cfg(feature = "network")]
 use crate::remote::{S3Carrier, S3Place};

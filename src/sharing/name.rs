@@ -3,8 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::host::without_login;
-use crate::model::{Kind, Problem};
+use crate::model::{Kind, Problem, without_login};
 
 /// Where the references of a git store are, unless the name says where.
 const REFS: &str = "refs/flow/";

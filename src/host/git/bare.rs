@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::host::git::asked::{Asked, GitAnswer, file_with, is_cut, reason};
 use crate::host::git::command::{FOREIGN, Git, LIMIT};
-use crate::model::sha256_hex;
+use crate::model::{login_in, sha256_hex, without_login};
 
 /// The name by which git knows the other repository.
 const OTHER: &str = "flow";
@@ -512,21 +512,6 @@ fn has_no_settings(dir: &Path) -> bool {
         let key = line.split_once('=').map_or(line.as_str(), |(key, _)| key.trim_end());
         OF_A_NEW_ONE.contains(&key)
     })
-}
-
-/// An address without the name and password that log in there.
-pub(crate) fn without_login(address: &str) -> String {
-    match login_in(address) {
-        Some(login) => address.replacen(&format!("{login}@"), "", 1),
-        None => address.to_owned(),
-    }
-}
-
-/// The name and password in an address.
-fn login_in(address: &str) -> Option<&str> {
-    let (_, rest) = address.split_once("://")?;
-    let host = rest.split('/').next()?;
-    host.rsplit_once('@').map(|(login, _)| login)
 }
 
 /// What a hook of the other repository said in a line of git's complaint.

@@ -25,7 +25,6 @@ mod tests;
 mod tree;
 mod worktrees;
 
-pub(crate) use bare::without_login;
 pub use bare::{BareRepository, MessageOf, Pushed, RefChange};
 pub use command::Git;
 pub use copy::CommitCopy;
