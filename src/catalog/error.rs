@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::catalog::place::names_a_definition;
+use crate::catalog::place::names_a_file;
 use crate::machine::Diagnostic;
 use crate::model::{Explain, Help, Kind, Problem, Suggestion, counted, did_you_mean};
 
@@ -100,7 +100,7 @@ impl Explain for CatalogError {
         match self {
             Self::Unknown { name, suggestion, .. } => {
                 let mut help = Help::from(did_you_mean(suggestion.as_deref()));
-                if names_a_definition(name) {
+                if names_a_file(name) {
                     help = Suggestion::flow("workflow check").value(name) + " looks at a file; ";
                 }
                 Problem::new(Kind::NotFound, "unknown_workflow", self)
@@ -110,7 +110,8 @@ impl Explain for CatalogError {
                 let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error());
                 Problem::new(Kind::Refused, "invalid_workflow", self)
                     .help(Suggestion::flow("workflow check").value(path.display()) + " shows where")
-                    .because(errors.map(|error| format!("{} {}", error.place, error.message)))
+                    // The sentence has the first one.
+                    .because(errors.skip(1).map(|error| format!("{} {}", error.place, error.message)))
             }
             Self::NoMachine { .. } => Problem::new(Kind::Refused, "no_state_machine", self).help(
                 Help::from("give it the section with a state diagram (")

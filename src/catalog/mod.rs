@@ -22,5 +22,5 @@ pub(crate) use error::{known_names, shown};
 pub use find::{Catalog, FoundWorkflow, ListedWorkflow, Origin};
 pub(crate) use folder::Folder;
 pub(crate) use folder::definition_text;
-pub(crate) use place::{AGENTS, SKILL_FILE};
+pub(crate) use place::{AGENTS, SKILL_FILE, names_a_file};
 pub(crate) use proved::read_proved;

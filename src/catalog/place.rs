@@ -32,9 +32,9 @@ const AGENT_DIRS: [(&str, &[&str]); 4] = [
     (".codex/agents", AGENT_SUFFIXES),
 ];
 
-/// Whether a name is that of a file, and not a workflow's.
-pub(super) fn names_a_definition(name: &str) -> bool {
-    WORKFLOW_SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
+/// Whether a definition with this name can only be a file.
+pub(crate) fn names_a_file(name: &str) -> bool {
+    name.contains('/') || [".yaml", ".yml", ".md", ".mmd"].iter().any(|end| name.ends_with(end))
 }
 
 /// The directories to search for definitions, in this order, for the project whose `.flow` directory is `flow_dir`.

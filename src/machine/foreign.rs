@@ -51,6 +51,7 @@ const SYSTEMS: &[System] = &[
     system("an AWS CloudFormation template", &["AWSTemplateFormatVersion"], &[]),
     system("an AWS CloudFormation template", &["Resources"], &[]),
     system("an AWS CodeBuild specification", &["version", "phases"], &["install", "pre_build", "build", "post_build"]),
+    system("a Serverless Framework service", &["service", "provider"], &[]),
     system("a Serverless Workflow", &["document", "do"], &[]),
     system("a Serverless Workflow", &["specVersion", "states"], &[]),
     system("an n8n workflow", &["nodes", "connections"], &[]),
@@ -372,6 +373,10 @@ mod tests {
             ("trigger: [main]\npool: {vmImage: ubuntu-latest}\nsteps:\n- script: echo\n", "an Azure pipeline"),
             ("id: a\nnamespace: b\ntasks:\n- id: c\n  type: io.kestra.Log\n", "a Kestra flow"),
             ("version: '3'\ntasks:\n  build: {cmds: [make]}\n", "a Taskfile"),
+            (
+                "service: shop\nprovider: {name: aws}\nfunctions:\n  f: {handler: a.b}\n",
+                "a Serverless Framework service",
+            ),
             ("version: '3'\nincludes:\n  web: ./web\n", "a Taskfile"),
             ("version: '3'\nvars: &v {a: 1}\ntasks:\n  build:\n    - make\n", "a Taskfile"),
             ("steps:\n- name: gcr.io/x\n  entrypoint: sh\n", "a Google Cloud Build configuration"),

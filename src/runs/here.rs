@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::catalog::names_a_file;
+use crate::disk::Links;
+use crate::model::{RunId, Suggestion};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::path::path_argument;
-use crate::runs::workflow::names_a_file;
 use crate::store::Project;
 
 /// A file of the project as the caller can name it: relative to the working directory if it is below, otherwise by its

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::{Catalog, CatalogError, FoundWorkflow, Origin, definition_text};
+use crate::catalog::{Catalog, CatalogError, FoundWorkflow, Origin, definition_text, names_a_file};
 use crate::disk::read_named;
 use crate::machine::{
     Diagnostic, Form, Machine, Notation, Requirement, State, Transition, Written, compile_text, description, unsaid,
@@ -251,11 +251,6 @@ pub(crate) fn is_file(cx: &Context, target: &str) -> bool {
 
 fn path_of(cx: &Context, target: &str) -> PathBuf {
     cx.env.cwd.clone().unwrap_or_default().join(target)
-}
-
-/// Whether a definition with this name can only be a file.
-pub(super) fn names_a_file(target: &str) -> bool {
-    target.contains('/') || [".yaml", ".yml", ".md", ".mmd"].iter().any(|end| target.ends_with(end))
 }
 
 /// The definition that was read, valid or not.

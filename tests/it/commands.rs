@@ -527,12 +527,56 @@ fn the_state_machine_of_a_skill_is_found_checked_and_started() {
     std::fs::write(&path, skill.replace("## STATE", "### STATE")).unwrap();
     let refused = sandbox.flow(["start", "scan"]).exits(1);
     assert!(
-        refused.stderr.contains("7:1 `### STATE-MACHINE` is not the heading of a state machine"),
+        refused.stderr.contains("line 7: `### STATE-MACHINE` is not the heading of a state machine"),
         "{}",
         refused.stderr
     );
     std::fs::write(&path, "# Scan\n").unwrap();
-    assert_eq!(sandbox.flow(["start", "scan", "--json"]).exits(1).error()["code"], "no_state_machine");
+    let error = sandbox.flow(["start", "scan", "--json"]).exits(1).error();
+    assert_eq!(error["code"], "no_state_machine");
+    assert!(
+        error["help"].as_str().unwrap().ends_with("only `flow emit` reports steps of a run without one"),
+        "{error}"
+    );
+    // Its steps are free, and every command says so.
+    let running = ["--type", "status_change", "--step", "look", "--data", r#"{"status":"completed"}"#];
+    sandbox.flow(["emit", "--workflow", "scan", "--run-id", "free"].iter().chain(&running)).ok();
+    let told = sandbox.flow(["resume", "free"]).ok().stdout;
+    assert!(
+        told.contains("its workflow has no state machine: its steps are free, and `flow complete free` ends"),
+        "{told}"
+    );
+    assert!(told.contains("`look` is done; no definition says what follows"), "{told}");
+    assert!(sandbox.flow(["next", "free"]).ok().stdout.contains("no definition says what follows"));
+    let error = sandbox.flow(["advance", "free", "--json"]).exits(1).error();
+    assert_eq!(error["message"], "run free: no definition says what follows `look`");
+    assert_eq!(error["help"], "name the phase that follows, or end the run: `flow complete free`");
+}
+
+#[test]
+fn a_list_of_workflows_fits_the_columns_that_there_are() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.flow_command();
+    command.args(["workflow", "list"]).env("COLUMNS", "40");
+    let list = run(command, "").ok().stdout;
+    assert!(list.lines().all(|line| line.chars().count() <= 40), "{list}");
+}
+
+#[test]
+fn a_name_that_is_a_file_is_sent_to_the_check_of_files() {
+    let sandbox = Sandbox::new();
+    for file in ["x.yaml", "x.yml", "docs/x", "docs/x.mmd"] {
+        let error = sandbox.flow(["start", file, "--json"]).error();
+        assert!(error["help"].as_str().unwrap().contains(&format!("`flow workflow check {file}`")), "{file}: {error}");
+    }
+}
+
+#[test]
+fn no_password_of_an_address_gets_into_a_run() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1", "--issue", "https://u:p@h.example/o/n/issues/7?x=1"]).ok();
+    let text = sandbox.read("r1", "run.yaml") + &sandbox.read("r1", "events.jsonl");
+    assert!(text.contains("https://h.example/o/n/issues/7?x=1") && !text.contains("u:p"), "{text}");
 }
 
 #[test]
@@ -589,7 +633,8 @@ fn a_workflow_is_drawn_and_written_in_every_notation() {
         .unwrap();
     let refused = sandbox.flow(["workflow", "graph", "fast.yaml", "--json"]).exits(1).error();
     assert_eq!(refused["code"], "invalid_workflow");
-    assert_eq!(refused["causes"].as_array().unwrap().len(), 1, "{refused}");
+    assert!(refused["message"].as_str().unwrap().ends_with("line 3: there is no state `b`"), "{refused}");
+    assert_eq!(refused["causes"], json!([]), "the sentence has it");
     let typed = sandbox.flow(["workflow", "check", "fast.yaml", "--type", "planner", "--json"]).exits(1).json();
     assert_eq!(typed["diagnostics"][0]["code"], "next_unknown");
 }

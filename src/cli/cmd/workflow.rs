@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::cli::args::{CallerArgs, WorkflowCommand};
+use crate::cli::cmd::run_rows::{Shrink, fitted};
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::{self, TextPage, or_empty};
@@ -96,13 +97,17 @@ fn check(report: &WorkflowReport, text: &str, out: &mut Out) -> Exit {
     told.then(if is_broken { Exit::Refused } else { Exit::Done })
 }
 
+/// What a list has no room for: the end of what a workflow is for, then where it comes from.
+const STEPS: [(usize, Shrink); 4] =
+    [(2, Shrink::End(24)), (1, Shrink::Whole), (2, Shrink::End(12)), (0, Shrink::End(12))];
+
 fn list(report: &WorkflowListReport, page: &mut TextPage) {
     let (agents, workflows): (Vec<_>, Vec<_>) = report.workflows.iter().partition(|workflow| workflow.is_agent);
-    page.table(0, workflows.into_iter().map(listed));
+    fitted(workflows.into_iter().map(listed).collect(), &STEPS, 0, page);
     if !agents.is_empty() {
         page.line("");
         page.line("of agents that skills call:");
-        page.table(0, agents.into_iter().map(listed));
+        fitted(agents.into_iter().map(listed).collect(), &STEPS, 0, page);
     }
 }
 

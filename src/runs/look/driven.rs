@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use crate::catalog::names_a_file;
 use crate::model::{EventKind, RunDocument, Suggestion};
 use crate::runs::accepted::{Thing, is_accepted};
 use crate::runs::context::OpenedProject;
 use crate::runs::driver::{CommandSource, DRIVER, DRIVER_DIR, DRIVES, Driver, is_driver};
 use crate::runs::here::named_here;
 use crate::runs::open::view::View;
-use crate::runs::workflow::names_a_file;
 
 /// The command that drives a run. None if the run does not store it.
 pub(in crate::runs) fn driver_from_here(project: &OpenedProject, view: &View) -> Option<Driver> {
