@@ -47,6 +47,27 @@ pub(crate) fn named_in(project: &OpenedProject, file: &str) -> Option<String> {
     Some(if names_a_file(named) { named.to_owned() } else { format!("./{named}") })
 }
 
+/// The command that continues an interview. If its document does not exist, what a person has to decide.
+pub(in crate::runs) fn interview_command(
+    project: &OpenedProject,
+    run: &RunId,
+    document: &str,
+) -> Result<Suggestion, String> {
+    let path = project.root().join(document);
+    // A document in another project belongs to the interviews of that project.
+    let place = place_from(project, path.parent().unwrap_or(project.root()));
+    let named = named_here(project, Path::new(document));
+    let go_on = Suggestion::flow("interview run").value(named.clone()).in_project(place.as_deref());
+    let command = go_on.option("run-id", run.as_str());
+    if project.cx.disk.look(&path, Links::Follow).is_ok() {
+        return Ok(command);
+    }
+    Err(format!(
+        "{document} is gone: put it back, begin again with `{command}`, or end the interview with `{}`",
+        Suggestion::flow("interview abandon").value(named).in_project(place.as_deref())
+    ))
+}
+
 /// The directories in which a project is looked for, as errors name them.
 #[cfg(feature = "mcp")]
 pub(crate) fn places_to_look(cx: &Context) -> Vec<PathBuf> {

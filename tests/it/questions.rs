@@ -32,6 +32,45 @@ fn open(sandbox: &Sandbox) -> Vec<String> {
     questions.values().map(|prompt| prompt.as_str().unwrap().to_owned()).collect()
 }
 
+#[test]
+fn every_open_question_is_told_and_whose_it_is() {
+    let sandbox = Sandbox::new();
+    status(&sandbox, "requirements", "running");
+    for unit in ["T1", "T2"] {
+        let prompt = json!({ "prompt": format!("question of {unit}") });
+        report(&sandbox, "build", "waiting_for_user", prompt, &["--step", "requirements", "--unit", unit]).ok();
+    }
+    let resumed = sandbox.flow(["resume", "r1", "--json"]).json();
+    let last = "`requirements` (T2) waits for an answer: question of T2 (and 1 more question)";
+    assert_eq!(resumed["reason"], last);
+    let asked = |unit: &str| json!({ "step": "requirements", "unit": unit, "prompt": format!("question of {unit}") });
+    assert_eq!(resumed["questions"], json!([asked("T1"), asked("T2")]));
+    let page = sandbox.flow(["resume", "r1"]).stdout;
+    assert!(page.contains("requirements  T1  question of T1\n"), "{page}");
+    for line in [&["hud"][..], &["attention"], &["list"]] {
+        let told = sandbox.flow(line).stdout;
+        assert!(told.contains("question of T2 · and 1 more"), "{line:?}: {told}");
+    }
+    let told = sandbox.flow(["report", "r1"]).ok().stdout;
+    for unit in ["T1", "T2"] {
+        assert!(told.contains(&format!("`requirements` (`{unit}`): `question of {unit}`")), "{told}");
+    }
+}
+
+#[test]
+fn the_end_of_an_interview_whose_document_is_gone_is_what_resume_says() {
+    let sandbox = interviewing();
+    std::fs::rename(sandbox.path("docs/p.md"), sandbox.path("docs/q.md")).unwrap();
+    let note = sandbox.flow(["resume", "r1", "--json"]).json()["notes"].to_string();
+    let told = "end the interview with `flow interview abandon docs/p.md`";
+    assert!(note.contains(told), "{note}");
+    for end in [&["complete", "r1", "--json"][..], &["complete", "r1", "--skip-reason", "why", "--json"]] {
+        let error = sandbox.flow(end).exits(1).error();
+        assert!(!error["help"].to_string().contains("interview finish"), "{error}");
+        assert!(error["code"] != "interview_open" || error["help"].as_str().unwrap().contains(told), "{error}");
+    }
+}
+
 const PASSED: &str = "the work goes on, and `requirements` got no answer to: Which DB?";
 
 #[test]

@@ -1,24 +1,22 @@
 //! What to do next in one run, whichever command asks.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::catalog::CatalogError;
-use crate::disk::Links;
 use crate::engine::{self, Action, Drift, History, Outlook, Plan, Presence, RunState, Verdict};
 use crate::machine::{Difference, Machine};
 use crate::model::{Execution, Explain as _, RunId, StateName, Suggestion, Unproved, WorkflowId};
 use crate::runs::advice::{Alternative, adopt, advice, bring_back, reopen, unknown_driver};
 use crate::runs::commands::NamedNow;
 use crate::runs::context::OpenedProject;
-use crate::runs::here::{named_here, place_from, place_of_caller};
+use crate::runs::here::{interview_command, place_of_caller};
 use crate::runs::look::driven::driver_from_here;
 use crate::runs::look::life::lives;
-use crate::runs::open::checkout::{places_of_lost, places_with, ways_back};
+use crate::runs::open::checkout::{places_with, ways_back};
 use crate::runs::open::damage::damage_of;
 use crate::runs::open::proof::Proofs;
 use crate::runs::open::same_work::has_second_run;
@@ -270,21 +268,4 @@ fn ways_after_drift(project: &OpenedProject, view: &View, outlook: &Outlook<'_>)
         ways.push(Alternative { when, ..way });
     }
     ways
-}
-
-/// The command that continues an interview. If its document does not exist, what a person has to decide.
-fn interview_command(project: &OpenedProject, run: &RunId, document: &str) -> Result<Suggestion, String> {
-    let path = project.root().join(document);
-    // A document in another project belongs to the interviews of that project.
-    let place = place_from(project, path.parent().unwrap_or(project.root()));
-    let named = named_here(project, Path::new(document));
-    let go_on = Suggestion::flow("interview run").value(named.clone()).in_project(place.as_deref());
-    let command = go_on.option("run-id", run.as_str());
-    if project.cx.disk.look(&path, Links::Follow).is_ok() {
-        return Ok(command);
-    }
-    Err(format!(
-        "{document} is gone: put it back, begin again with `{command}`, or end the interview with `{}`",
-        Suggestion::flow("interview abandon").value(named).in_project(place.as_deref())
-    ))
 }

@@ -23,11 +23,12 @@ use crate::engine::{
 };
 use crate::machine::{Machine, Requirement};
 use crate::model::{
-    ActivityId, ActivityRecorded, Event, EventId, EventKind, Number, RunDocument, Seq, TextDigest, Timestamp, limits,
+    ActivityId, ActivityRecorded, Event, EventId, EventKind, Explain as _, Number, RunDocument, Seq, TextDigest,
+    Timestamp, limits,
 };
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
-use crate::runs::here::named_here;
+use crate::runs::here::{interview_command, named_here};
 use crate::runs::open::checkout::{
     committed_beyond, elsewhere, refuse_joined, refuse_log_elsewhere, refuse_what_git_has,
 };
@@ -368,6 +369,11 @@ impl<'a> Transaction<'a> {
     /// A refusal as an error. If the refusal depends on the run's workflow and the current definition differs, the
     /// error says so.
     pub(crate) fn refused(&self, mut refusal: Refusal) -> Error {
+        if let Refusal::InterviewOpen { document, .. } = &refusal
+            && let Err(gone) = interview_command(self.project, self.run.id(), document)
+        {
+            return Error::refused(self.run.id(), refusal).problem().help(gone).into();
+        }
         if let Some(document) = refusal.document_mut() {
             *document = named_here(self.project, Path::new(document));
         }
