@@ -46,12 +46,9 @@ pub(super) fn problem(run: &RunId, refusal: &Refusal) -> Problem {
         Refusal::InvalidTransition { from, choices, .. } => {
             new(Kind::Refused, "invalid_transition").help(onward(run, from, choices))
         }
-        Refusal::NoNextPhase { .. } => {
-            new(Kind::Refused, "no_next_phase").help(resume(run) + " says how the run ends")
+        Refusal::NoNextPhase { .. } | Refusal::NextUnknown { .. } => {
+            new(Kind::Refused, "no_next_phase").help(no_next_phase(run, refusal))
         }
-        Refusal::NextUnknown { .. } => new(Kind::Refused, "no_next_phase").help(
-            Help::from("name the phase that follows, or end the run: ") + Suggestion::flow("complete").value(run),
-        ),
         Refusal::AmbiguousNext { choices, .. } => {
             new(Kind::Refused, "ambiguous_next_phase").help(format!("name one of {}", state_names(choices)))
         }
@@ -187,6 +184,16 @@ fn position_gone(phase: &StateName, known: &[StateName], near: Option<&StateName
          phase that both have{to}; today's are {}",
         state_names(known)
     )
+}
+
+/// The help where no phase is next, or none is known.
+fn no_next_phase(run: &RunId, refusal: &Refusal) -> Help {
+    match refusal {
+        Refusal::NextUnknown { .. } => {
+            Help::from("name the phase that follows, or end the run: ") + Suggestion::flow("complete").value(run)
+        }
+        _ => resume(run) + " says how the run ends",
+    }
 }
 
 /// Where a run can go from a phase.

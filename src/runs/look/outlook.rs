@@ -16,7 +16,7 @@ use crate::runs::context::OpenedProject;
 use crate::runs::here::{interview_command, place_of_caller};
 use crate::runs::look::driven::driver_from_here;
 use crate::runs::look::life::lives;
-use crate::runs::open::checkout::{places_with, ways_back};
+use crate::runs::open::checkout::{places_of_lost, places_with, ways_back};
 use crate::runs::open::damage::damage_of;
 use crate::runs::open::proof::Proofs;
 use crate::runs::open::same_work::has_second_run;
