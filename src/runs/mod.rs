@@ -22,6 +22,7 @@ mod new_project;
 mod new_workflow;
 pub(crate) mod open;
 mod path;
+mod person;
 pub(crate) mod processes;
 mod refused;
 mod sessions;
@@ -106,6 +107,7 @@ pub(crate) use open::work::OpenWork;
 pub use open::worktrees::OtherWorktree;
 pub(crate) use open::worktrees::{in_other_worktrees, other_worktrees};
 pub(crate) use path::{path_argument, without_dots};
+pub use person::refuse_agents;
 pub(crate) use sessions::begin::{Beginning, begin_session, give_runs, prompt_session};
 pub(crate) use sessions::conversation::{note_project, note_told_of_init, noted_project};
 pub(crate) use sessions::end::end_in;
@@ -123,7 +125,7 @@ pub use workflow::{
     workflow_check, workflow_convert, workflow_list, workflow_machine, workflow_named, workflow_show,
 };
 pub use write::adopt::{AdoptRequest, WorkflowAdoptReport, workflow_adopt};
-pub use write::approve::{ApproveReport, ApproveRequest, approve, refuse_agents};
+pub use write::approve::{ApproveReport, ApproveRequest, approve};
 pub use write::claim::{ClaimReport, ClaimRequest};
 pub(crate) use write::claim::{claim, presence};
 pub use write::emit::{EmitData, EmitReport, EmitRequest, EmittedActivity, EmittedReport, emit};

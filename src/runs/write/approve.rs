@@ -11,8 +11,9 @@ use crate::model::{
     Seq, StateName, TextDigest,
 };
 use crate::runs::context::Context;
-use crate::runs::error::{Error, Result};
+use crate::runs::error::Result;
 use crate::runs::open::select::select_run_to_write;
+use crate::runs::person::refuse_agents;
 use crate::runs::write::transaction::{Transaction, transact};
 
 /// A decision at the gate of a run.
@@ -116,19 +117,6 @@ fn refuse_unseen(tx: &Transaction<'_>, seen: Seq) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Refuses a process that an agent began, or may have begun.
-///
-/// # Errors
-/// `needs_approval`, which names the variable or process.
-pub fn refuse_agents(cx: &Context) -> Result<()> {
-    match cx.begun_by() {
-        Some(sign) => {
-            Err(Error::needs_approval(format!("a person decides, and {sign} shows that an agent began this")))
-        }
-        None => Ok(()),
-    }
 }
 
 /// The record of an earlier try of the same request; an error if its id stands for something else.
