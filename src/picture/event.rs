@@ -181,7 +181,8 @@ fn recorded(record: &ActivityRecorded) -> String {
     let ActivityRecorded { number, phase, activity, .. } = record;
     let status = activity.status().with_exit_code(activity.exit_code());
     let mut words = format!("{number} {} {status} in {phase}", record.id());
-    if let Some(next) = &record.advanced_to {
+    // A late one leaves the run where it is.
+    if let Some(next) = record.advanced_to.as_ref().filter(|_| !record.late) {
         words.push_str(&format!(", on to {next}"));
     }
     words.push_str(&skipped(record.skipped.as_ref()));

@@ -11,17 +11,20 @@ use crate::model::{DecidedAt, GateStatus, LastSeen};
 use crate::runs::{self, ApproveReport, ApproveRequest, Context, Error, GateReport, ShownSkip};
 
 pub(super) fn run(cx: &Context, approves: bool, args: ApproveArgs, out: &mut Out) -> Ended {
-    let Some(report) = decide(cx, approves, args, out)? else {
+    let Some((report, gate)) = decide(cx, approves, args, out)? else {
         out.aside("nothing is decided\n");
         return Ok(Exit::NeedsHuman);
     };
     out.committed(format!("the decision is recorded as event {} ({})", report.seq, report.number));
     out.warnings(&report.warnings);
-    Ok(out.answer(&report, |page| said(&report, page)))
+    Ok(out.answer(&report, |page| said(&report, gate.as_ref(), page)))
 }
 
+/// A decision, and the gate as it was before; `None` for a retry, which finds no gate that waits.
+type Decided = (ApproveReport, Option<GateReport>);
+
 /// Shows what is decided on, and records the decision; `None` if the person does not go through with it.
-fn decide(cx: &Context, approves: bool, args: ApproveArgs, out: &Out) -> Result<Option<ApproveReport>, Error> {
+fn decide(cx: &Context, approves: bool, args: ApproveArgs, out: &Out) -> Result<Option<Decided>, Error> {
     runs::refuse_agents(cx)?;
     for (stream, is_terminal) in
         [("standard input", io::stdin().is_terminal()), ("standard error", io::stderr().is_terminal())]
@@ -41,7 +44,9 @@ fn decide(cx: &Context, approves: bool, args: ApproveArgs, out: &Out) -> Result<
     }
     // A retry finds no gate that waits, and is answered with the record.
     let gate = match runs::gate(cx, request.run.as_deref()) {
-        Err(error) if request.id.is_some() => return runs::approve(cx, &request).map(Some).map_err(|_| error),
+        Err(error) if request.id.is_some() => {
+            return runs::approve(cx, &request).map(|report| Some((report, None))).map_err(|_| error);
+        }
         gate => gate?,
     };
     out.aside_page(|page| shown(&gate, page));
@@ -52,7 +57,7 @@ fn decide(cx: &Context, approves: bool, args: ApproveArgs, out: &Out) -> Result<
     if is_asked && !Prompt::new(out).agrees(&format!("{verb} `{}` of {}?", gate.phase, gate.run_id)) {
         return Ok(None);
     }
-    runs::approve(cx, &request).map(Some)
+    runs::approve(cx, &request).map(|report| Some((report, Some(gate))))
 }
 
 fn shown(gate: &GateReport, page: &mut TextPage) {
@@ -88,9 +93,13 @@ fn shown(gate: &GateReport, page: &mut TextPage) {
     }
 }
 
-fn said(report: &ApproveReport, page: &mut TextPage) {
+fn said(report: &ApproveReport, gate: Option<&GateReport>, page: &mut TextPage) {
     let already = if report.repeated { "already " } else { "" };
-    let (verb, then) =
-        if report.approved { ("approved", "the run may go on") } else { ("rejected", "the run goes back to work") };
+    let missing = gate.and_then(|gate| gate.unproved.first());
+    let (verb, then) = match (report.approved, missing) {
+        (true, None) => ("approved", "the run may go on".to_owned()),
+        (true, Some(missing)) => ("approved", format!("the run may not go on yet: {missing}")),
+        (false, _) => ("rejected", "the run goes back to work".to_owned()),
+    };
     page.line(&format!("{already}{verb} {} as {} {}; {then}", report.phase, report.number, report.activity));
 }
