@@ -10,7 +10,7 @@ use crate::engine::leave::{
 use crate::engine::past::units::UnitsAlone;
 use crate::engine::past::work::has_phase;
 use crate::engine::proof::{phases_to_prove, requires, unproved};
-use crate::engine::refusal::{instead_of, needed};
+use crate::engine::refusal::{instead_of, needed, refuse_empty};
 use crate::engine::step_id::step_after;
 use crate::engine::{
     Advance, Caller, Claim, Command, Decision, GateTurn, Record, Refusal, RunState, Trail, Undone, held_by,
@@ -462,16 +462,15 @@ impl<'a> Decider<'a> {
         if let Some(history) = trail.history() {
             for (phase, work) in history.unsettled() {
                 // Where the run can go back to from there does not matter: it is elsewhere.
-                undone.push(Undone::new(None, phase, &work));
+                undone.push(Undone::new(None, phase, &work).at_end());
             }
             for phase in run.positions() {
                 let work = history.work(phase);
                 if is_undone(history, machine, &work) {
-                    undone.push(Undone::new(machine, phase, &work));
+                    undone.push(Undone::new(machine, phase, &work).at_end());
                 }
             }
         }
-        let skip = skip.filter(|reason| !reason.trim().is_empty());
         // To end before the workflow does is the caller's decision, but not a silent one.
         if let (None, Some(first)) = (&skip, ahead.first())
             && undone.is_empty()
@@ -509,15 +508,14 @@ fn refuse_of_other_run(run: &RunDocument, activity: &Activity) -> Result<()> {
 /// The phases that are left although their work is not done, or not proved; an error if there are any and the caller gives
 /// no reason.
 fn skipped(undone: Vec<Undone>, unproved: Vec<Unproved>, reason: Option<String>) -> Result<Option<Skip>> {
+    refuse_empty(reason.as_deref())?;
     if undone.is_empty() && unproved.is_empty() {
         return Ok(None);
     }
     match reason {
-        Some(reason) if !reason.trim().is_empty() => {
-            Ok(Some(Skip { phases: undone.into_iter().map(|one| one.phase).collect(), reason, unproved }))
-        }
-        _ if undone.is_empty() => Err(Refusal::NotProved { missing: unproved, looked: true }),
-        _ => Err(Refusal::NotDone(undone)),
+        Some(reason) => Ok(Some(Skip { phases: undone.into_iter().map(|one| one.phase).collect(), reason, unproved })),
+        None if undone.is_empty() => Err(Refusal::NotProved { missing: unproved, looked: true }),
+        None => Err(Refusal::NotDone(undone)),
     }
 }
 

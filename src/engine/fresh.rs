@@ -36,11 +36,15 @@ pub struct EvidenceState {
     pub changed: Vec<String>,
     /// Whether more changed.
     pub more_changed: bool,
+    /// Whether the files are those that the command left behind.
+    #[serde(skip)]
+    pub(crate) by_itself: bool,
 }
 
 impl EvidenceState {
     fn fresh() -> Self {
-        Self { freshness: Freshness::Fresh, why: None, changed: Vec::new(), more_changed: false }
+        let changed = Vec::new();
+        Self { freshness: Freshness::Fresh, why: None, changed, more_changed: false, by_itself: false }
     }
 
     /// It cannot be told, because of `why`.
@@ -77,17 +81,36 @@ pub trait CheckoutFiles {
     fn between(&self, one: &str, other: &str) -> Option<Vec<String>>;
 }
 
+/// Why no files can show that what was seen of `exec` holds for them.
+pub(crate) fn without_files(exec: &Execution) -> Option<&str> {
+    match &exec.before {
+        None => Some(exec.no_tree.as_deref().unwrap_or("the files on which it was run are not known")),
+        // Outside of a repository only inputs count, and these named nothing.
+        Some(before) if before.is_of_nothing() => Some("there was no file that counts when it was run"),
+        Some(_) => None,
+    }
+}
+
 /// Whether what was seen of `exec` holds for the files as they are now.
 #[must_use]
 pub fn evidence_state(exec: &Execution, now: &dyn CheckoutFiles) -> EvidenceState {
-    let Some(before) = &exec.before else {
-        let why = exec.no_tree.as_deref().unwrap_or("the files on which it was run are not known");
-        return EvidenceState::unknown(why);
-    };
-    // Outside of a repository only inputs count, and these named nothing.
-    if before.is_of_nothing() {
-        return EvidenceState::unknown("there was no file that counts when it was run");
+    let state = state_of_files(exec, now);
+    match &exec.end {
+        // It may have passed on what stood there in between.
+        Some(end) if state.freshness == Freshness::Fresh && exec.saw_changes() => EvidenceState {
+            changed: end.changed.clone(),
+            more_changed: end.more_changed,
+            ..EvidenceState::unknown("files changed while it ran, so it is not known on which it passed")
+        },
+        _ => state,
     }
+}
+
+fn state_of_files(exec: &Execution, now: &dyn CheckoutFiles) -> EvidenceState {
+    if let Some(why) = without_files(exec) {
+        return EvidenceState::unknown(why);
+    }
+    let Some(before) = &exec.before else { return EvidenceState::fresh() };
     match now.sha256() {
         Ok(present) if before.sha256 == present => return EvidenceState::fresh(),
         Ok(_) => {}
@@ -106,13 +129,13 @@ pub fn evidence_state(exec: &Execution, now: &dyn CheckoutFiles) -> EvidenceStat
                    to ignore";
         let why = Some(why.to_owned());
         let (changed, more_changed) = (end.changed.clone(), end.more_changed);
-        return EvidenceState { freshness: Freshness::Stale, why, changed, more_changed };
+        return EvidenceState { freshness: Freshness::Stale, why, changed, more_changed, by_itself: true };
     }
     let (changed, more_changed) = changed(before, present, now);
     let is_told = more_changed || !changed.is_empty();
     let unknown = if is_told { "" } else { ", and git does not tell which" };
     let why = Some(format!("the files changed since it was run{unknown}"));
-    EvidenceState { freshness: Freshness::Stale, why, changed, more_changed }
+    EvidenceState { freshness: Freshness::Stale, why, changed, more_changed, by_itself: false }
 }
 
 /// Evidence from another checkout: filters and line ends may differ there, so its files are compared by their commits.

@@ -45,6 +45,7 @@ pub(crate) use edit::with_edit;
 #[doc(hidden)]
 pub use edit::{EditFault, drops_edit, edited, rebase};
 pub use emit::decide_emit;
+pub(crate) use fresh::without_files;
 pub use fresh::{CheckoutFiles, EvidenceState, Freshness, evidence_state};
 pub(crate) use gate_rules::held_by;
 pub(crate) use gates::unprove;
@@ -64,6 +65,7 @@ pub(crate) use past::work::PhaseWork;
 pub(crate) use past::workers::Beginning;
 pub use past::workers::Lives;
 pub(crate) use pinned::{is_free, machine_of, pinned};
+pub(crate) use proof::in_brackets;
 pub(crate) use reconcile::has_other_line_ends;
 pub use reconcile::{Current, Fault, Reconciled, Repair, reconcile};
 pub(crate) use reconcile::{

@@ -1,5 +1,7 @@
 //! The workflow that a run follows, from the events that pin it.
 
+use serde_json::Value;
+
 use crate::machine::Machine;
 use crate::model::{Event, EventKind};
 
@@ -25,19 +27,23 @@ pub(crate) fn machine_of(event: &Event, warnings: &mut Vec<String>) -> Option<Ma
     if is_free(event) {
         return None;
     }
-    let pinned = match &event.kind {
+    match Machine::from_value(pinned_value(event)?) {
+        Ok(machine) => Some(machine),
+        Err(error) => {
+            warnings.push(format!("{error}; phases are not checked"));
+            None
+        }
+    }
+}
+
+/// The same as the event has it.
+pub(in crate::engine) fn pinned_value(event: &Event) -> Option<&Value> {
+    match &event.kind {
         EventKind::RunStarted(started) => Some(&started.machine),
         EventKind::RunForked(forked) => Some(&forked.machine),
         EventKind::RunAdopted(adopted) => adopted.machine.as_ref(),
         EventKind::LogRepaired(repair) => repair.machine.as_ref(),
         EventKind::WorkflowAdopted(adopted) => Some(&adopted.machine),
         _ => None,
-    }?;
-    match Machine::from_value(pinned) {
-        Ok(machine) => Some(machine),
-        Err(error) => {
-            warnings.push(format!("{error}; phases are not checked"));
-            None
-        }
     }
 }

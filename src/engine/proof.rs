@@ -1,12 +1,18 @@
 //! Commands that must have been seen to pass before a run leaves a phase: `requires` of its workflow.
 //!
 //! Only an end that flow saw counts, of exactly the command that the project names, in the run's present stay in the
-//! phase. Whether it still holds for the files is not in the log: [`Trail::judge`] says that.
+//! phase, and no file may have changed while it ran. Whether it still holds for the files is not in the log: [`Trail::judge`]
+//! says that.
 
+use crate::engine::fresh::without_files;
 use crate::engine::leave::is_way_back;
+use crate::engine::past::phases::DroppedRequirement;
 use crate::engine::{Attempt, History, Judgement, Refusal, Trail};
 use crate::machine::{Machine, Requirement};
-use crate::model::{ActivityStatus, Execution, ExecutionEnd, Owned, StateName, Unproved};
+use crate::model::{ActivityStatus, Execution, ExecutionEnd, Owned, StateName, Unproved, WayAround};
+
+/// How many paths a sentence names.
+const NAMED: usize = 3;
 
 /// Whether a run may have to show something before it leaves `phase`. Without, its history need not be read.
 pub(super) fn requires(machine: Option<&Machine>, phase: &StateName) -> bool {
@@ -33,7 +39,7 @@ pub(super) fn unproved(
     for requirement in machine.requires_of(phase) {
         let stays = history.filter(|history| history.state().document().state.is_in(phase));
         let found = seen_to_pass(stays, phase, requirement);
-        let required = Required { requirement, found, is_behind: false, history };
+        let required = Required { requirement, found, is_behind: false, at_end: to.is_none(), history };
         missing.extend(required.lacks(trail)?);
     }
     Ok(missing)
@@ -48,6 +54,8 @@ pub(crate) struct Required<'a> {
     pub(crate) found: Result<&'a Attempt, String>,
     /// Whether the run is past the phase.
     pub(crate) is_behind: bool,
+    /// Whether it is asked for because the run is to be completed.
+    at_end: bool,
     /// The run, if it has one.
     history: Option<&'a History>,
 }
@@ -58,8 +66,36 @@ impl Required<'_> {
         let Requirement { state, exec, .. } = self.requirement;
         let last = self.history.and_then(|history| history.last_run_of(exec)).cloned().map(Box::new);
         let here = self.history.and_then(|history| history.state().phase());
-        let is_elsewhere = here != Some(state);
-        Unproved { phase: state.clone(), exec: exec.clone(), why, is_behind: self.is_behind, is_elsewhere, last }
+        Unproved {
+            phase: state.clone(),
+            exec: exec.clone(),
+            why,
+            is_behind: self.is_behind,
+            is_elsewhere: here != Some(state),
+            last,
+            wrote: self.wrote(),
+            asks_files: self.requirement.fresh,
+            way_around: self.way_around(),
+            obstacle: None,
+        }
+    }
+
+    /// The files that changed while the command ran in the phase the last time, if it passed.
+    fn wrote(&self) -> Vec<String> {
+        let Requirement { state, exec, fresh, .. } = self.requirement;
+        let latest = self.history.and_then(|history| history.latest_run(state, exec));
+        match latest.and_then(|latest| latest.exec.as_deref()) {
+            Some(Execution { end: Some(end), .. }) if *fresh && end.is_good() => end.changed.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn way_around(&self) -> WayAround {
+        match self.history.and_then(|history| history.gate(&self.requirement.state)) {
+            Some(_) => WayAround::None,
+            None if self.is_behind || self.at_end => WayAround::Complete,
+            None => WayAround::Leave,
+        }
     }
 
     /// What is missing of it, if something is.
@@ -94,12 +130,52 @@ fn seen_to_pass<'h>(
         let why = if came { "it was not run since the run came there" } else { "by its log, the run was never there" };
         return Err(why.to_owned());
     };
+    passed(latest, requirement)
+}
+
+/// `latest`, the latest run of what `requirement` asks for, if it passed.
+///
+/// # Errors
+/// Why it proves nothing, in words.
+fn passed<'h>(latest: &'h Attempt, requirement: &Requirement) -> Result<&'h Attempt, String> {
     let end = latest.exec.as_ref().and_then(|exec| exec.end.as_ref());
     match (latest.status, end.map(ExecutionEnd::exit_code)) {
-        (ActivityStatus::Passed, Some(0)) => Ok(latest),
+        (ActivityStatus::Passed, Some(0)) => match shows_nothing(latest, requirement) {
+            None => Ok(latest),
+            Some(why) => Err(format!("{} {} {why}", latest.number, latest.id)),
+        },
         (_, Some(code)) => Err(format!("{} {} ended with exit status {code}", latest.number, latest.id)),
         (_, None) => Err(format!("the end of {} {} was not seen", latest.number, latest.id)),
     }
+}
+
+/// Why `attempt`, which passed, proves nothing, whatever the files are now.
+fn shows_nothing(attempt: &Attempt, requirement: &Requirement) -> Option<String> {
+    let exec = attempt.exec.as_deref()?;
+    // Which words they were depends on the variables of the caller, so any command could look like any other.
+    if exec.masked {
+        return Some("has words that were masked, so which command it was cannot be told".to_owned());
+    }
+    if !requirement.fresh {
+        return None;
+    }
+    if let Some(why) = without_files(exec) {
+        return Some(format!("passed, and {why}"));
+    }
+    if !exec.saw_changes() {
+        return None;
+    }
+    let end = exec.end.as_ref()?;
+    Some(format!("passed, and files changed while it ran{}", in_brackets(&end.changed, end.more_changed)))
+}
+
+/// The first of these paths, for a sentence.
+pub(crate) fn in_brackets(paths: &[String], has_more: bool) -> String {
+    if paths.is_empty() {
+        return String::new();
+    }
+    let more = if paths.len() > NAMED || has_more { ", …" } else { "" };
+    format!(" ({}{more})", paths[..paths.len().min(NAMED)].join(", "))
 }
 
 impl History {
@@ -107,6 +183,32 @@ impl History {
     #[must_use]
     pub fn latest_run(&self, phase: &StateName, name: &str) -> Option<&Attempt> {
         self.records_here(phase).into_iter().rfind(|attempt| attempt.names() == Some(name))
+    }
+
+    /// What shows of `requirement` that it holds now: the latest run of its command in the stay, or later in a phase behind it.
+    ///
+    /// # Errors
+    /// Why there is none, in words.
+    pub(crate) fn shown_by_now<'h>(
+        &'h self,
+        machine: &Machine,
+        requirement: &Requirement,
+        found: Result<&'h Attempt, String>,
+    ) -> Result<&'h Attempt, String> {
+        let Requirement { state, exec, .. } = requirement;
+        let Some(left) = self.phases.stays.get(state).and_then(|stay| stay.left) else { return found };
+        let later = self.attempts().iter().rfind(|attempt| {
+            let is_behind = |at: &StateName| at == state || machine.is_behind(at, state);
+            attempt.number > left && attempt.names() == Some(exec) && attempt.phase.as_ref().is_some_and(is_behind)
+        });
+        later.map_or(found, |later| passed(later, requirement))
+    }
+
+    /// What is missing of `requirement`, whose phase the run left with what was asked for then: any place behind it shows it.
+    pub(crate) fn missing_since(&self, requirement: &Requirement, why: String) -> Unproved {
+        let (found, history) = (Err(why.clone()), Some(self));
+        let required = Required { requirement, found, is_behind: true, at_end: false, history };
+        Unproved { is_elsewhere: false, ..required.missing(why) }
     }
 
     /// The last time that the run ran the command which the project calls `name`, in any phase.
@@ -148,7 +250,7 @@ impl History {
             if is_behind && (was_shown || self.reason_to_skip(phase, &requirement.exec).is_some()) {
                 continue;
             }
-            all.push(Required { requirement, found, is_behind, history: Some(self) });
+            all.push(Required { requirement, found, is_behind, at_end: false, history: Some(self) });
         }
         all
     }
@@ -170,6 +272,20 @@ impl History {
             }
         }
         Ok(missing)
+    }
+
+    /// What phases required until the run adopted another definition, and was not seen to pass, in words.
+    pub(crate) fn dropped_requirements(&self) -> Vec<String> {
+        let mut dropped = Vec::new();
+        for DroppedRequirement { phase, exec, seq } in &self.phases.dropped {
+            let latest = self.latest_run(phase, exec);
+            if !latest.is_some_and(|latest| latest.status == ActivityStatus::Passed && latest.is_seen()) {
+                dropped.push(format!(
+                    "`{phase}` required `{exec}` until event {seq} (`workflow adopt`), and it was not seen to pass there"
+                ));
+            }
+        }
+        dropped
     }
 
     /// Why the run left `phase` the last time although `exec` was not seen to pass there.

@@ -5,7 +5,8 @@ use thiserror::Error;
 use crate::engine::{BegunInterview, PhaseWork};
 use crate::machine::Machine;
 use crate::model::{
-    ActivityStatus, LastSeen, Number, Question, RunStatus, Seq, SessionId, StateName, StepStatus, Unproved, WorkflowId,
+    ActivityStatus, LastSeen, Number, Obstacle, Question, RunStatus, Seq, SessionId, StateName, StepStatus, Unproved,
+    WayAround, WorkflowId,
 };
 
 /// When a person can decide at a gate.
@@ -180,6 +181,9 @@ pub enum Refusal {
     /// The command requires a reason.
     #[error("a reason is needed")]
     ReasonMissing,
+    /// A reason to go on without something says nothing.
+    #[error("the reason to go on without it is empty")]
+    SkipReasonEmpty,
     /// Another session holds the run.
     #[error("session {session} holds the run{}", .shown_by.as_ref().map_or_else(String::new, |sign| format!(", and {sign} shows another agent")))]
     Held {
@@ -306,6 +310,31 @@ impl Refusal {
         }
     }
 
+    /// The same of a run that this would have begun: no other command can go around it.
+    #[must_use]
+    pub(crate) fn of_new_run(mut self) -> Self {
+        if let Self::NotDone(undone) = &mut self {
+            undone.iter_mut().for_each(|one| one.way_around = WayAround::Begin);
+        }
+        for one in self.unproved_mut() {
+            one.way_around = WayAround::Begin;
+            let how = format!(
+                "report only up to `{}` first, which begins the run; then `{}` can be run",
+                one.phase, one.exec
+            );
+            one.obstacle = Some(Obstacle::NoRun(how));
+        }
+        self
+    }
+
+    /// What it names as not seen to pass.
+    pub(crate) fn unproved_mut(&mut self) -> &mut [Unproved] {
+        match self {
+            Self::NotProved { missing, .. } => missing,
+            _ => &mut [],
+        }
+    }
+
     pub(super) fn of_interview(begun: &BegunInterview<'_>) -> Self {
         Self::InterviewOpen { id: begun.attempt.id.clone(), document: begun.document.to_owned() }
     }
@@ -334,6 +363,17 @@ impl Refusal {
                     ReportRefusal::UnknownStep(_) | ReportRefusal::CannotStart(_) | ReportRefusal::InvalidStep(_)
                 )
         )
+    }
+}
+
+/// Refuses a reason to go on without something, that says nothing.
+///
+/// # Errors
+/// [`Refusal::SkipReasonEmpty`].
+pub(super) fn refuse_empty(reason: Option<&str>) -> Result<(), Refusal> {
+    match reason {
+        Some(reason) if reason.trim().is_empty() => Err(Refusal::SkipReasonEmpty),
+        _ => Ok(()),
     }
 }
 
@@ -413,6 +453,8 @@ pub struct Undone {
     pub withdrawn: bool,
     /// The phases to which the run can go back from it for another round.
     pub back: Vec<StateName>,
+    /// How the run goes on without it.
+    pub way_around: WayAround,
 }
 
 impl Undone {
@@ -430,7 +472,13 @@ impl Undone {
             others: others.iter().map(|open| format!("{} {}", open.number, open.id)).collect(),
             withdrawn: work.withdrawn,
             back: machine.map(|machine| machine.back_from(phase)).unwrap_or_default(),
+            way_around: way_around(machine, phase),
         }
+    }
+
+    /// The same where the run is to be completed.
+    pub(super) fn at_end(self) -> Self {
+        Self { way_around: WayAround::Complete, ..self }
     }
 
     /// The number of the latest record in it.
@@ -449,8 +497,17 @@ impl Undone {
     pub(super) fn of_record(machine: Option<&Machine>, phase: &StateName, id: &str, status: ActivityStatus) -> Self {
         let back = machine.map(|machine| machine.back_from(phase)).unwrap_or_default();
         let latest = Some((None, id.to_owned()));
+        let way_around = way_around(machine, phase);
         let (phase, status) = (phase.clone(), status.into());
-        Self { phase, status, latest, recorded: None, others: Vec::new(), withdrawn: false, back }
+        Self { phase, status, latest, recorded: None, others: Vec::new(), withdrawn: false, back, way_around }
+    }
+}
+
+/// How a run leaves `phase` although its work is not done: a gate it leaves only as a person decides.
+fn way_around(machine: Option<&Machine>, phase: &StateName) -> WayAround {
+    match machine {
+        Some(machine) if machine.gates().contains(phase) => WayAround::None,
+        _ => WayAround::Leave,
     }
 }
 

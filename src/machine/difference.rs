@@ -67,6 +67,15 @@ pub enum Difference {
         /// Whether it is required now.
         is: bool,
     },
+    /// A command that a state requires has to hold for the present files now, or no longer has to.
+    RequirementFresh {
+        /// The state.
+        state: StateName,
+        /// The command.
+        exec: String,
+        /// Whether it has to now.
+        is: bool,
+    },
     /// Transitions of a state have another order; the first one is proposed.
     Order,
     /// A state has another type.
@@ -116,6 +125,12 @@ impl fmt::Display for Difference {
             Self::Requirement { state, exec, is: true } => write!(f, "state `{state}` now requires `{exec}` to pass"),
             Self::Requirement { state, exec, is: false } => {
                 write!(f, "state `{state}` no longer requires `{exec}` to pass")
+            }
+            Self::RequirementFresh { state, exec, is: true } => {
+                write!(f, "state `{state}` now requires `{exec}` to pass on the files as they are")
+            }
+            Self::RequirementFresh { state, exec, is: false } => {
+                write!(f, "state `{state}` now requires `{exec}` to pass also where files changed since")
             }
             Self::Order => f.write_str("the order of transitions changed"),
             Self::Type { state, was, is } => {
@@ -190,6 +205,15 @@ impl Machine {
                 }
             }
         }
+        for one in newer.requires() {
+            let mut before =
+                self.requires().iter().filter(|before| before.state == one.state && before.exec == one.exec);
+            // Whether it asks where the project names the command depends on the project.
+            if !one.if_named && before.clone().next().is_some() && before.all(|b| !b.if_named && b.fresh != one.fresh) {
+                let (state, exec, is) = (one.state.clone(), one.exec.clone(), one.fresh);
+                found.push(Difference::RequirementFresh { state, exec, is });
+            }
+        }
         // The digest sees the order of transitions, which nothing above compares: the first one is proposed.
         if found.is_empty() && self.digest() != newer.digest() {
             found.push(Difference::Order);
@@ -225,10 +249,10 @@ impl Machine {
     }
 }
 
-/// Whether `machine` asks for this as well. Whether it does where the project names the command depends on the project.
+/// Whether `machine` asks for this as well, on whichever files. Whether it does where the project names the command depends on the project.
 fn asks(machine: &Machine, asked: &Requirement) -> bool {
     let mut same = machine.requires().iter().filter(|one| one.state == asked.state && one.exec == asked.exec);
-    asked.if_named || same.any(|one| one.if_named || one.fresh == asked.fresh)
+    asked.if_named || same.next().is_some()
 }
 
 type Edge<'a> = (&'a StateName, &'a StateName);

@@ -79,6 +79,15 @@ pub struct ExecutionEnd {
     pub more_changed: bool,
 }
 
+impl Execution {
+    /// Whether files changed while it ran, so that it may have seen others than those on which it began.
+    #[must_use]
+    pub fn saw_changes(&self) -> bool {
+        let after = self.end.as_ref().and_then(|end| end.after.as_ref());
+        matches!((&self.before, after), (Some(before), Some(after)) if before.sha256 != *after)
+    }
+}
+
 impl ExecutionEnd {
     /// Whether the command did what it was to do.
     #[must_use]

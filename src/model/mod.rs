@@ -58,7 +58,7 @@ pub(crate) use mode::{MODE_FILE, VISIBLE, mode_file};
 pub use mode::{ModeFile, ModesChanged, Scope};
 pub(crate) use named::named;
 pub use problem::{Explain, Kind, Problem};
-pub use record::{ActivityRecorded, KeptEvidence, Skip, Unproved};
+pub use record::{ActivityRecorded, KeptEvidence, Obstacle, Skip, Unproved, WayAround};
 pub use remote::Remote;
 pub(crate) use remote::{login_in, without_login};
 pub use repair::LogRepaired;

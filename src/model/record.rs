@@ -160,6 +160,61 @@ pub struct Unproved {
     /// The last time that the run ran it: the next time it is asked for in the same way.
     #[serde(skip)]
     pub last: Option<Box<Execution>>,
+    /// The files that changed while it ran in the phase and passed: the next time they may change as well.
+    #[serde(skip)]
+    pub wrote: Vec<String>,
+    /// Whether it has to hold for the present files.
+    #[serde(skip)]
+    pub asks_files: bool,
+    /// How the run goes on without it.
+    #[serde(skip)]
+    pub way_around: WayAround,
+    /// Why running it once more shows nothing.
+    #[serde(skip)]
+    pub obstacle: Option<Obstacle>,
+}
+
+/// How a run goes on without what a phase requires.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum WayAround {
+    /// With no reason: a person decides there.
+    #[default]
+    None,
+    /// With none either: the run would only begin.
+    Begin,
+    /// The phase is left for a reason.
+    Leave,
+    /// The run is completed for a reason.
+    Complete,
+}
+
+/// What keeps a required command from being a proof, as a part of a sentence that says what a person changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Obstacle {
+    /// It was not accepted on this machine.
+    NotAccepted(String),
+    /// The configuration does not name it, or not as a command that can be recorded.
+    Configuration(String),
+    /// It changes the files on which it runs.
+    WritesFiles(String),
+    /// git does not know the files, and it names none.
+    NoFiles(String),
+    /// The run does not exist yet.
+    NoRun(String),
+}
+
+impl Obstacle {
+    /// What is to be changed.
+    #[must_use]
+    pub fn what(&self) -> &str {
+        match self {
+            Self::NotAccepted(what)
+            | Self::Configuration(what)
+            | Self::WritesFiles(what)
+            | Self::NoFiles(what)
+            | Self::NoRun(what) => what,
+        }
+    }
 }
 
 impl fmt::Display for Unproved {

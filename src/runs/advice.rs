@@ -5,13 +5,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::engine::{Action, History, InDoubt, Plan, UnitWork, Verdict};
+use crate::engine::{Action, History, InDoubt, Plan, UnitWork};
 use crate::machine::Machine;
 use crate::model::{
-    ActivityStatus, Execution, GateStatus, LastSeen, Question, ReportType, RunDocument, RunId, StateName, StepStatus,
-    Suggestion, Unproved, WorkflowId, slug,
+    ActivityStatus, Execution, GateStatus, LastSeen, Obstacle, Question, ReportType, RunDocument, RunId, StateName,
+    StepStatus, Suggestion, Unproved, WorkflowId, slug,
 };
-use crate::runs::commands::{NamedNow, RunAgain, prove, wait_for_commands};
+use crate::runs::commands::{NamedNow, RunAgain, naming_files, prove, wait_for_commands};
 use crate::runs::driver::{CommandSource, Driver, is_unknown_driver};
 
 /// A command, and the case in which to run it.
@@ -108,10 +108,7 @@ pub(super) fn advice(
         (Action::StartPhase | Action::WorkPhase | Action::RetryPhase, Some(phase)) => {
             words.work(next.action, phase, machine)
         }
-        (Action::RunCommand, Some(phase)) => {
-            let is_trusted = plan.verdict == Verdict::Continue;
-            words.prove(phase, &plan.unproved, machine, is_trusted)
-        }
+        (Action::RunCommand, Some(phase)) => words.prove(phase, &plan.unproved, machine),
         (Action::ChoosePhase, here) => words.choose(here.as_ref(), &next.choices, machine),
         (Action::Complete, here) => {
             let advice = advice.or("everything that the run was for is done", words.status("complete", None));
@@ -309,40 +306,46 @@ impl Words<'_> {
         RunAgain { run: self.run, id, phase, exec, named: (self.named_now)(exec) }
     }
 
-    /// Run what `phase` requires, or leave it without that for a reason. What is not trusted a person has to accept before.
-    fn prove(&self, phase: &StateName, missing: &[Unproved], machine: Option<&Machine>, is_trusted: bool) -> Advice {
-        let mut advice = match missing.first() {
-            Some(one) if is_trusted => Advice { command: Some(prove(self.run, one)), alternatives: Vec::new() },
-            Some(one) => {
-                let when = format!("a person accepts what .flow/config.yaml names as `{}`", one.exec);
-                Advice::default().or_a_person(&when, Suggestion::flow("trust"))
+    /// Run what is required, or do away with what keeps it from being a proof.
+    fn show(&self, missing: &Unproved) -> Advice {
+        let (run, advice) = (prove(self.run, missing), Advice::default());
+        match missing.obstacle {
+            None => Advice { command: Some(run), ..advice },
+            Some(Obstacle::NotAccepted(_)) => {
+                advice.or_a_person("a person accepts what .flow/config.yaml names", Suggestion::flow("trust"))
             }
-            None => Advice::default(),
-        };
+            Some(Obstacle::Configuration(_) | Obstacle::NoRun(_)) => advice,
+            Some(Obstacle::WritesFiles(_)) => advice.or("it changes no files when it is run again", run),
+            Some(Obstacle::NoFiles(_)) => advice.or("the files that count are named", naming_files(self.run, missing)),
+        }
+    }
+
+    /// Run what `phase` requires, or leave it without that for a reason.
+    fn prove(&self, phase: &StateName, missing: &[Unproved], machine: Option<&Machine>) -> Advice {
+        let mut advice = missing.first().map(|one| self.show(one)).unwrap_or_default();
         let Some(machine) = machine else { return advice };
-        let here = self.history.state().phase();
-        if missing.first().is_some_and(|one| one.is_behind)
-            && let Some(here) = here.filter(|here| !machine.is_terminal(here))
-        {
+        let is_behind = missing.first().is_some_and(|one| one.is_behind);
+        let here = self.history.state().phase().filter(|here| is_behind && !machine.is_terminal(here));
+        if let Some(here) = here {
             for to in machine.ahead_of(here) {
                 advice = advice.or(format!("`{to}` comes first, and this before the end"), self.begin(&to));
             }
             return advice;
         }
-        if missing.first().is_some_and(|one| one.is_behind) {
-            let complete = self.status("complete", None).example("skip-reason", "why");
-            return advice.or("the run is completed without it, for a reason that is noted", complete);
-        }
-        for to in machine.ahead_of(phase) {
-            let id = slug(to.as_str(), 80).unwrap_or_else(|| "activity".to_owned());
-            let record = Suggestion::flow("record-activity").option("run-id", self.run).option("phase", &to);
-            let record = record.option("id", id).option("status", ActivityStatus::Running);
-            let when = format!("`{to}` is begun without it, for a reason that is noted");
-            advice = advice.or(when, record.example("skip-reason", "why"));
-        }
-        if machine.is_terminal(phase) {
+        // Only a person lets the run leave a gate, and not with a reason alone.
+        let is_gate = self.history.gate(phase).is_some();
+        if is_behind || machine.is_terminal(phase) && !is_gate {
             let complete = self.status("complete", None).example("skip-reason", "why");
             advice = advice.or("the run is completed without it, for a reason that is noted", complete);
+        }
+        if is_behind {
+            return advice;
+        }
+        for to in machine.ahead_of(phase).into_iter().filter(|_| !is_gate) {
+            let id = slug(to.as_str(), 80).unwrap_or_else(|| "activity".to_owned());
+            let record = self.outcome(Some(&to), Some(&id), ActivityStatus::Running);
+            let when = format!("`{to}` is begun without it, for a reason that is noted");
+            advice = advice.or(when, record.example("skip-reason", "why"));
         }
         advice.or_each(self.rounds(machine, phase))
     }

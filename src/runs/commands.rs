@@ -6,9 +6,17 @@ use crate::model::{Execution, RunId, StateName, Suggestion, Unproved};
 
 /// The command that shows what is missing. It names the phase if the run is not there.
 pub(crate) fn prove(run: &RunId, missing: &Unproved) -> Suggestion {
+    asked_as(run_in_phase(run, missing), missing.last.as_deref()).value(&missing.exec)
+}
+
+/// The same with files to be named that count.
+pub(crate) fn naming_files(run: &RunId, missing: &Unproved) -> Suggestion {
+    run_in_phase(run, missing).example("input", "GLOB").value(&missing.exec)
+}
+
+fn run_in_phase(run: &RunId, missing: &Unproved) -> Suggestion {
     let phase = missing.is_elsewhere.then_some(&missing.phase);
-    let command = Suggestion::flow("exec").option("run-id", run).maybe("phase", phase);
-    asked_as(command, missing.last.as_deref()).value(&missing.exec)
+    Suggestion::flow("exec").option("run-id", run).maybe("phase", phase)
 }
 
 /// The command that returns when the commands have ended that flow runs.

@@ -1,7 +1,9 @@
 //! Messages and help for refusals.
 
 use crate::engine::{GateTurn, Refusal, ReportRefusal, StepFault, Unanswered, Undone, state_names};
-use crate::model::{ActivityStatus, Help, Kind, Problem, RunId, StateName, Suggestion, Unproved, did_you_mean};
+use crate::model::{
+    ActivityStatus, Help, Kind, Problem, RunId, StateName, Suggestion, Unproved, WayAround, did_you_mean,
+};
 use crate::runs::advice::{self, answer};
 use crate::runs::commands::prove;
 
@@ -50,13 +52,16 @@ pub(super) fn problem(run: &RunId, refusal: &Refusal) -> Problem {
             new(Kind::Refused, "no_next_phase").help(no_next_phase(run, refusal))
         }
         Refusal::AmbiguousNext { choices, .. } => {
-            new(Kind::Refused, "ambiguous_next_phase").help(format!("name one of {}", state_names(choices)))
+            let choices = state_names(choices);
+            new(Kind::Refused, "ambiguous_next_phase")
+                .help(format!("name one of {choices}, with --to of `flow advance` or with --advance of a record"))
         }
         Refusal::BlockedRun { reason, .. } | Refusal::Blocked { reason } => {
             new(Kind::NeedsHuman, "run_blocked").help(blocked(run, reason.as_deref()))
         }
         Refusal::NotBlocked { .. } => new(Kind::Refused, "not_blocked").help(what_is_next(run)),
         Refusal::ReasonMissing => new(Kind::Usage, "reason_missing").help("say why with --reason TEXT"),
+        Refusal::SkipReasonEmpty => new(Kind::Usage, "reason_missing").help("say why with --skip-reason TEXT"),
         Refusal::Held { .. } => new(Kind::Held, "run_held").help(
             Help::from("let that session go on, or work in another run; ") + resume(run) + " says what a person can do",
         ),
@@ -233,6 +238,9 @@ fn needs_approval(run: &RunId, turn: GateTurn) -> Help {
 
 /// The help for phases whose work is not done.
 fn not_done(run: &RunId, undone: &[Undone]) -> Help {
+    if let Some(first) = undone.iter().find(|one| one.way_around == WayAround::Begin) {
+        return format!("report how `{}` ended, or only what comes up to it, which begins the run", first.phase).into();
+    }
     let mut back = Vec::new();
     for one in undone {
         back.extend(one.back.iter().map(|to| format!("`{to}`")));
@@ -249,8 +257,13 @@ fn not_done(run: &RunId, undone: &[Undone]) -> Help {
     } else {
         "do it and record it"
     };
-    let skip = "--skip-reason TEXT goes on without it";
-    Help::from(format!("{record}{back}; {skip}; ")) + resume(run) + " shows the commands"
+    let mut help = Help::from(format!("{record}{back}; "));
+    if let Some(first) = undone.first()
+        && let Some(command) = without(run, &first.phase, undone.iter().map(|one| one.way_around))
+    {
+        help = help + command + " goes on without it; ";
+    }
+    help + resume(run) + " shows the commands"
 }
 
 /// The help for a run that is not where its workflow ends.
@@ -262,8 +275,12 @@ fn not_at_end(run: &RunId) -> Help {
 /// The help for commands that phases require.
 fn not_proved(run: &RunId, missing: &[Unproved]) -> Help {
     let mut help = Help::default();
-    let mut named = Vec::new();
+    let (mut named, mut changes) = (Vec::new(), Vec::new());
     for one in missing {
+        if let Some(obstacle) = &one.obstacle {
+            changes.push(obstacle.what());
+            continue;
+        }
         let command = prove(run, one);
         if named.contains(&command) {
             continue;
@@ -272,8 +289,36 @@ fn not_proved(run: &RunId, missing: &[Unproved]) -> Help {
         help = help + and + command.clone();
         named.push(command);
     }
-    help + if named.len() == 1 { " runs it" } else { " run them" }
-        + "; --skip-reason TEXT goes on without it, and notes why"
+    help = match named.len() {
+        0 => help,
+        1 => help + " runs it",
+        _ => help + " run them",
+    };
+    changes.dedup();
+    let and = if named.is_empty() || changes.is_empty() { "" } else { "; " };
+    help = help + and + changes.join("; ");
+    let first = missing.first().map(|one| &one.phase);
+    match first.and_then(|phase| without(run, phase, missing.iter().map(|one| one.way_around))) {
+        Some(command) => help + "; " + command + " goes on without it, and notes why",
+        None => help,
+    }
+}
+
+/// The command that goes on without what is missing in `phase`, for a reason.
+fn without(run: &RunId, phase: &StateName, ways: impl Iterator<Item = WayAround>) -> Option<Suggestion> {
+    let mut found = WayAround::Leave;
+    for way in ways {
+        match way {
+            WayAround::None | WayAround::Begin => return None,
+            WayAround::Complete => found = way,
+            WayAround::Leave => {}
+        }
+    }
+    if found == WayAround::Complete {
+        return Some(flow("complete", run).example("skip-reason", "TEXT"));
+    }
+    let record = Suggestion::flow("record-activity").option("run-id", run).option("phase", phase).flag("advance");
+    Some(record.example("skip-reason", "TEXT"))
 }
 
 /// The help for an open question that keeps the run in its phase.

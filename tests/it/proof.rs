@@ -343,7 +343,7 @@ fn a_command_that_was_seen_to_pass_on_these_files_lets_the_run_go_on() {
     {
       "code": "not_proved",
       "message": "run r1: `verify` requires that `test` was seen to pass: it was not run since the run came there",
-      "help": "`flow exec --run-id r1 test` runs it; --skip-reason TEXT goes on without it, and notes why",
+      "help": "`flow exec --run-id r1 test` runs it; `flow record-activity --run-id r1 --phase verify --advance --skip-reason 'TEXT'` goes on without it, and notes why",
       "causes": []
     }
     "#);
@@ -855,4 +855,23 @@ fn a_phase_that_the_run_stands_in_again_is_not_told_as_left() {
         note()
     );
     assert_eq!(sandbox.flow(["complete", "r1", "--json"]).exits(1).error()["code"], "not_proved");
+}
+
+#[test]
+fn files_that_change_while_a_command_runs_are_not_forgotten_when_they_are_put_back() {
+    let sandbox = sandbox();
+    let script = "echo 'commands: {test: [sh, -c, \"echo good > code; sh check.sh\"]}' > .flow/config.yaml; flow trust --yes\n\
+                  echo bad > code; flow exec --run-id r1 test; echo bad > code";
+    let told = shell(&sandbox, script).ok().stderr;
+    assert!(told.contains("1 file changed while it ran"), "{told}");
+    let error = sandbox.flow(["advance", "r1", "--to", "report", "--json"]).exits(1).error();
+    assert!(
+        error["message"].as_str().unwrap().ends_with("004 test passed, and files changed while it ran (code)"),
+        "{error}"
+    );
+    let evidence = sandbox.flow(["verify", "r1", "--evidence", "--json"]).exits(1).json();
+    let row = &evidence["evidence"][0];
+    assert_eq!(row["freshness"], "unknown", "{row}");
+    assert_eq!(row["why"], "files changed while it ran, so it is not known on which it passed");
+    assert_eq!(row["changed"], json!(["code"]));
 }

@@ -215,19 +215,32 @@ fn a_required_command_that_may_not_run_here_waits_for_a_person() {
     let sandbox = project("w.workflow.yaml", PHASES, "'true'");
     sandbox.flow(["start", "w", "--id", "r1"]).ok();
     sandbox.record("r1", "verify", "v");
-    for (config, why) in [
-        ("commands: {test: 'false'}\n", "the command test was not accepted on this machine: false"),
-        ("commands: {lint: 'true'}\n", "the project names no command test"),
-        ("commands: [\n", "config.yaml"),
+    let first_skip = "flow record-activity --run-id r1 --phase ship --id ship --status running --skip-reason 'why'";
+    for (config, why, first) in [
+        ("commands: {test: 'false'}\n", "the command test was not accepted on this machine: false", "flow trust"),
+        (
+            "commands: {lint: 'true'}\n",
+            "the project names no command test: a person names it under `commands` in .flow/config.yaml",
+            first_skip,
+        ),
+        ("commands: [\n", "config.yaml", first_skip),
     ] {
         fs::write(sandbox.path(".flow/config.yaml"), config).unwrap();
         let found = resumed(&sandbox, "r1");
         assert_eq!((found["verdict"].as_str(), &*command(&found)), (Some("needs_human"), ""), "{found}");
         assert!(found["reason"].as_str().unwrap().contains(why), "{found}");
-        assert_eq!(alternatives(&found)[0], "flow trust");
+        assert_eq!(alternatives(&found)[0], first);
+        let refused = sandbox.flow(["record-activity", "--phase", "ship", "--id", "s", "--json"]).exits(1).error();
+        let told = refused.to_string();
+        assert!(told.contains(why) && !told.contains("flow exec"), "{told}");
         let told = sandbox.flow(["attention", "--json"]).json().to_string();
         assert!(told.contains("needs_human"), "{told}");
     }
+    fs::write(sandbox.path(".flow/config.yaml"), "commands: {}\n").unwrap();
+    let refused = sandbox.flow(["advance", "r1", "--json"]).exits(1).error();
+    let help = "the project names no command test: a person names it under `commands` in .flow/config.yaml; \
+                `flow record-activity --run-id r1 --phase verify --advance --skip-reason 'TEXT'` goes on without it, and notes why";
+    assert_eq!(refused["help"], help);
 }
 
 #[test]
@@ -336,4 +349,167 @@ fn a_requirement_that_was_passed_over_stays_when_the_run_goes_around_its_state()
     sandbox.flow(["complete", "r1"]).ok();
     let verified = sandbox.flow(["verify", "r1", "--evidence", "--json"]).exits(1).json();
     assert_eq!(verified["required"][0]["skip_reason"], "the runner is down", "{verified:#}");
+}
+
+#[test]
+fn a_command_with_a_secret_in_its_words_is_proposed_once_and_then_waits_for_a_person() {
+    let sandbox = project("w.workflow.yaml", PHASES, "[sh, -c, 'true', --token=hunter2hunter2]");
+    sandbox.flow(["start", "w", "--id", "r1"]).ok();
+    sandbox.record("r1", "verify", "v");
+    follow(&sandbox, &command(&resumed(&sandbox, "r1"))).ok();
+    let found = resumed(&sandbox, "r1");
+    assert_eq!((found["verdict"].as_str(), &*command(&found)), (Some("needs_human"), ""), "{found}");
+    let why = "a person takes the secret out of `test` in .flow/config.yaml";
+    assert!(found["reason"].as_str().unwrap().contains(why), "{found}");
+    assert!(!alternatives(&found).iter().any(|way| way.contains("flow exec")), "{found}");
+    fs::write(sandbox.path(".flow/config.yaml"), "commands: {test: 'true'}\n").unwrap();
+    sandbox.flow(["trust", "--yes"]).ok();
+    follow(&sandbox, &command(&resumed(&sandbox, "r1"))).ok();
+    assert_eq!(resumed(&sandbox, "r1")["next"]["action"], "start_phase");
+}
+
+#[test]
+fn a_command_that_writes_a_file_is_not_proposed_again_until_git_ignores_it() {
+    let sandbox = project("w.workflow.yaml", PHASES, "[sh, -c, 'echo x >> out.txt']");
+    sandbox.flow(["start", "w", "--id", "r1"]).ok();
+    sandbox.record("r1", "verify", "v");
+    follow(&sandbox, &command(&resumed(&sandbox, "r1"))).ok();
+    let found = resumed(&sandbox, "r1");
+    assert_eq!((found["verdict"].as_str(), &*command(&found)), (Some("needs_human"), ""), "{found}");
+    let reason = found["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("files changed while it ran (out.txt); if it changes them each time, let git ignore them"),
+        "{reason}"
+    );
+    assert_eq!(alternatives(&found)[0], "flow exec --run-id r1 test");
+    let waited = sandbox.flow(["wait", "r1", "--json"]).json();
+    assert!(waited["reason"].as_str().unwrap().contains("let git ignore them"), "{waited}");
+    let refused = sandbox.flow(["record-activity", "--phase", "ship", "--id", "s"]).exits(1).stderr;
+    assert!(refused.contains("let git ignore them"), "{refused}");
+    fs::write(sandbox.path(".gitignore"), "out.txt\n").unwrap();
+    follow(&sandbox, &command(&resumed(&sandbox, "r1"))).ok();
+    assert_eq!(resumed(&sandbox, "r1")["next"]["action"], "start_phase");
+    sandbox.flow(["record-activity", "--phase", "ship", "--id", "s"]).ok();
+}
+
+#[test]
+fn outside_of_git_a_required_command_is_to_name_its_files() {
+    let sandbox = project("w.workflow.yaml", PHASES, "'true'");
+    fs::remove_dir_all(sandbox.path(".git")).unwrap();
+    sandbox.flow(["start", "w", "--id", "r1"]).ok();
+    sandbox.record("r1", "verify", "v");
+    for _ in 0..2 {
+        let found = resumed(&sandbox, "r1");
+        assert_eq!((found["verdict"].as_str(), &*command(&found)), (Some("needs_human"), ""), "{found}");
+        assert!(found["reason"].as_str().unwrap().contains("name the files that count with --input GLOB"), "{found}");
+        assert_eq!(alternatives(&found)[0], "flow exec --run-id r1 --input 'GLOB' test");
+        sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
+    }
+    sandbox.flow(["exec", "--run-id", "r1", "--input", ".gitignore", "test"]).ok();
+    assert_eq!(resumed(&sandbox, "r1")["next"]["action"], "start_phase");
+}
+
+#[test]
+fn a_refusal_names_a_way_around_that_there_is() {
+    let sandbox = project("w.workflow.yaml", PHASES, "'true'");
+    sandbox.flow(["start", "w", "--id", "r1"]).ok();
+    sandbox.record("r1", "verify", "v");
+    let around = "`flow record-activity --run-id r1 --phase verify --advance --skip-reason 'TEXT'` goes on without it";
+    let exec = ["exec", "--run-id", "r1", "--phase", "ship", "--", "true"];
+    for way in [&["advance", "r1"][..], &exec] {
+        let told = sandbox.flow(way).exits(1).stderr;
+        assert!(told.contains(around) && !told.contains("; --skip-reason"), "{told}");
+    }
+    let told = report(&sandbox, "w", "ship", "running").exits(1).stderr;
+    assert!(told.contains(around), "{told}");
+    let empty = ["record-activity", "--run-id", "r1", "--phase", "verify", "--advance", "--skip-reason", " "];
+    assert!(sandbox.flow(empty).exits(2).stderr.contains("say why with --skip-reason TEXT"));
+    follow(&sandbox, "flow record-activity --run-id r1 --phase verify --advance --skip-reason 'TEXT'").ok();
+    assert_eq!(resumed(&sandbox, "r1")["phase"], "ship");
+    sandbox.flow(["complete", "r1", "--skip-reason", ""]).exits(2);
+    // A run that the reports would begin cannot be named by another command.
+    let step = |step: &str, status: &str| serde_json::json!({"type": "status_change", "step": step, "data": {"status": status}});
+    let reports = serde_json::json!([step("verify", "completed"), step("ship", "running")]).to_string();
+    let batch = ["emit", "--workflow", "w", "--run-id", "nb", "--batch", &reports];
+    let told = sandbox.flow(batch).exits(1).stderr;
+    assert!(!told.contains("nb ") && !told.contains("flow exec"), "{told}");
+}
+
+#[test]
+fn at_a_gate_no_reason_is_offered_to_go_on_without_what_it_requires() {
+    let gated = PHASES.replace("    requires", "    gate: person\n    requires");
+    let sandbox = project("w.workflow.yaml", &gated, "'true'");
+    sandbox.flow(["start", "w", "--id", "r1"]).ok();
+    sandbox.record("r1", "verify", "v");
+    let found = resumed(&sandbox, "r1");
+    assert!(!alternatives(&found).iter().any(|way| way.contains("--skip-reason")), "{found}");
+}
+
+#[test]
+fn a_run_whose_sub_agents_are_done_is_not_called_completed() {
+    let sandbox = project("w.workflow.yaml", PHASES, "'true'");
+    sandbox.flow(["start", "w", "--id", "r1"]).ok();
+    sandbox.record("r1", "verify", "v");
+    let told = report(&sandbox, "w", "verify:ship", "completed").ok().json();
+    assert_eq!(told["data"]["runStatus"], "running", "{told}");
+}
+
+#[test]
+fn an_agent_accepts_no_command() {
+    let sandbox = project("w.workflow.yaml", PHASES, "'true'");
+    fs::write(sandbox.path(".flow/config.yaml"), "commands: {test: 'false'}\n").unwrap();
+    let agent = |args: &[&str]| {
+        let mut command = sandbox.flow_command();
+        command.args(args).env("CLAUDECODE", "1");
+        run(command, "")
+    };
+    let told = agent(&["trust", "--yes"]).exits(4).stderr;
+    assert!(told.contains("a person decides, and CLAUDECODE shows that an agent began this"), "{told}");
+    assert!(agent(&["trust"]).ok().stdout.contains("not accepted"));
+    sandbox.flow(["trust", "--yes"]).ok();
+}
+
+#[test]
+fn a_later_run_of_the_command_shows_what_a_phase_required_that_was_left() {
+    let sandbox = project("w.workflow.yaml", PHASES, "grep -q good code");
+    fs::write(sandbox.path("code"), "good\n").unwrap();
+    sandbox.flow(["start", "w", "--id", "r1"]).ok();
+    sandbox.record("r1", "verify", "v");
+    sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
+    sandbox.record("r1", "ship", "s");
+    fs::write(sandbox.path("code"), "good too\n").unwrap();
+    let stale = sandbox.flow(["verify", "r1", "--evidence", "--json"]).exits(1).json();
+    let command_of = |report: &Value| report["required"][0]["command"].as_str().unwrap_or_default().to_owned();
+    assert_eq!(command_of(&stale), "flow exec --run-id r1 test", "{stale:#}");
+    let notes = resumed(&sandbox, "r1")["notes"].to_string();
+    assert!(notes.contains("`flow exec --run-id r1 test` shows whether it holds now"), "{notes}");
+    follow(&sandbox, &command_of(&stale)).ok();
+    let proved = sandbox.flow(["verify", "r1", "--evidence", "--json"]).ok().json();
+    assert_eq!((&proved["required"][0]["proved"], &proved["required"][0]["number"]), (&true.into(), &"006".into()));
+    fs::write(sandbox.path("code"), "bad\n").unwrap();
+    sandbox.flow(["exec", "--run-id", "r1", "test"]).exits(1);
+    sandbox.flow(["verify", "r1", "--evidence"]).exits(1);
+}
+
+#[test]
+fn a_requirement_that_an_adopted_definition_drops_stays_visible() {
+    let sandbox = project("w.workflow.yaml", PHASES, "'true'");
+    sandbox.flow(["start", "w", "--id", "r1"]).ok();
+    sandbox.record("r1", "verify", "v");
+    let file = sandbox.path(".flow/workflows/w.workflow.yaml");
+    fs::write(&file, PHASES.replace("{exec: test}", "{exec: test, fresh: false}")).unwrap();
+    let weaker = sandbox.flow(["workflow", "adopt", "r1", "--json"]).ok().json();
+    let differences = serde_json::json!(["state `verify` now requires `test` to pass also where files changed since"]);
+    assert_eq!(weaker["differences"], differences);
+    fs::write(&file, PHASES.replace("    requires: [{exec: test}]\n", "")).unwrap();
+    sandbox.flow(["workflow", "adopt", "r1"]).ok();
+    sandbox.record("r1", "ship", "s");
+    let note = "`verify` required `test` until event 4 (`workflow adopt`), and it was not seen to pass there";
+    for reader in [&["show"][..], &["report"], &["resume"], &["verify", "--evidence"]] {
+        let told = sandbox.flow([reader, &["r1"]].concat()).stdout;
+        assert!(told.contains(note) || told.contains("required `test` until event 4"), "{reader:?}: {told}");
+    }
+    fs::write(&file, PHASES).unwrap();
+    sandbox.flow(["workflow", "adopt", "r1"]).ok();
+    assert!(!sandbox.flow(["show", "r1"]).stdout.contains("until event"));
 }

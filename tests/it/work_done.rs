@@ -94,7 +94,7 @@ fn a_run_is_completed_only_when_its_phase_is_done_or_a_reason_is_given() {
     let refused = sandbox.flow(["complete", &id, "--json"]).exits(1).error();
     assert_eq!(refused["code"], "phase_not_done");
     let help = refused["help"].as_str().unwrap();
-    insta::assert_snapshot!(help, @"record another attempt under the same --id, or --status skipped, go back to `verify` with --phase; --skip-reason TEXT goes on without it; `flow resume 2026-05-20T143004Z-issue-42` shows the commands");
+    insta::assert_snapshot!(help, @"record another attempt under the same --id, or --status skipped, go back to `verify` with --phase; `flow complete 2026-05-20T143004Z-issue-42 --skip-reason 'TEXT'` goes on without it; `flow resume 2026-05-20T143004Z-issue-42` shows the commands");
     sandbox.flow(["complete", &id, "--skip-reason", "merged by hand"]).ok();
     let done = resume(&sandbox, &id);
     assert!(done["notes"].to_string().contains("merged by hand"), "{done:#}");
@@ -881,7 +881,10 @@ fn reports_walk_through_no_phase_whose_work_is_not_done() {
     let reports = ["preflight", "explore", "plan", "code", "verify"]
         .map(|step| json!({ "type": "status_change", "step": step, "data": { "status": "running" } }));
     let batch = json!(reports).to_string();
-    refused(sandbox.flow(["emit", "--workflow", "start-issue", "--run-id", "r3", "--batch", &batch]), "a batch");
+    let begun =
+        sandbox.flow(["emit", "--workflow", "start-issue", "--run-id", "r3", "--batch", &batch]).exits(1).stderr;
+    let help = "report how `preflight` ended, or only what comes up to it, which begins the run";
+    assert!(begun.contains("`preflight` is not done: ") && begun.contains(help), "{begun}");
     assert!(!sandbox.run_dir("r3").exists());
     // Work that is reported as done counts, and the last report ends the run.
     for step in ["preflight", "explore", "plan", "code"] {

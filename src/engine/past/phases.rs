@@ -1,10 +1,12 @@
 //! The phases that a run has been in, as its events move it, and the records that count.
 
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::engine::Attempt;
+use crate::engine::pinned::pinned_value;
 use crate::model::{ActivityRecorded, Emitted, Event, EventKind, IdList, Number, Owned, Seq, Skip, StateName};
 
 /// A phase that was left, or completed with its run, although its work was not done.
@@ -95,6 +97,21 @@ pub(in crate::engine) struct Phases {
     /// The entries of `completed_activities` with the number of their record; `None` for an entry that a person wrote.
     pub(in crate::engine) completed: Vec<(String, Option<Number>)>,
     pub(in crate::engine) skips: Vec<SkippedPhase>,
+    /// The phases that require commands by the definition that the run follows, each with a command.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty", default)]
+    asked: BTreeSet<(StateName, String)>,
+    /// What an adopted definition does not require any longer, and the run had not shown when it left the phase.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub(in crate::engine) dropped: Vec<DroppedRequirement>,
+}
+
+/// A command that a phase required until the run adopted another definition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::engine) struct DroppedRequirement {
+    pub(in crate::engine) phase: StateName,
+    pub(in crate::engine) exec: String,
+    /// The position of the event that dropped it.
+    pub(in crate::engine) seq: Seq,
 }
 
 impl Phases {
@@ -114,6 +131,9 @@ impl Phases {
             }
             EventKind::RunEdited(_) | EventKind::RunForked(_) => self.edit(state, attempts),
             _ => {}
+        }
+        if let Some(machine) = pinned_value(event) {
+            self.ask(machine, event.seq);
         }
         for record in event.kind.records() {
             if record.activity.status().is_completed() {
@@ -150,6 +170,28 @@ impl Phases {
                 self.skips.push(SkippedPhase { phase, reason, seq: event.seq, exec, by, after });
             }
         }
+    }
+
+    /// Follows the run to a definition, which requires what it says from here on.
+    fn ask(&mut self, machine: &Value, seq: Seq) {
+        let mut now = BTreeSet::new();
+        for one in machine["requires"].as_array().into_iter().flatten() {
+            if let (Some(state), Some(exec)) = (one["state"].as_str(), one["exec"].as_str())
+                && let Ok(state) = StateName::new(state)
+            {
+                now.insert((state, exec.to_owned()));
+            }
+        }
+        self.dropped.retain(|one| !now.contains(&(one.phase.clone(), one.exec.clone())));
+        for (phase, exec) in std::mem::take(&mut self.asked) {
+            // What the run left by the rules it had shown, or has a reason for.
+            let stay = self.stays.get(&phase);
+            let is_settled = stay.is_some_and(|stay| stay.left.is_some() && !stay.left_unasked && !stay.overtaken);
+            if !is_settled && !now.contains(&(phase.clone(), exec.clone())) {
+                self.dropped.push(DroppedRequirement { phase, exec, seq });
+            }
+        }
+        self.asked = now;
     }
 
     /// Enters the phase of a record if the run was not in it. Returns the phase that the run enters again after the

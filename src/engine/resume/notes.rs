@@ -54,6 +54,7 @@ pub(super) fn notes(history: &History, outlook: &Outlook<'_>) -> Vec<String> {
         let open = if state.status.is_terminal() { "not finished when the run ended" } else { "not finished" };
         notes.push(format!("{open}: {}", workers.join(", ")));
     }
+    notes.extend(history.dropped_requirements());
     notes.extend(history.losses());
     notes
 }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use crate::mcp::server::answer::no_commands;
 use crate::mcp::server::call::{Answer, Call};
 use crate::mcp::server::tool::{ToolRow, Writes};
-use crate::model::{ActivityId, SessionId, StateName, Usage};
+use crate::model::{ActivityId, Explain as _, Problem, SessionId, StateName, Usage};
 use crate::runs::request_schema as of;
 use crate::runs::{self, Context, ExecRequest, PassOn, TrustRequest};
 
@@ -93,5 +93,18 @@ fn call(call: Call<'_>) -> Answer {
         session: asked.session,
         epoch: asked.epoch,
     };
-    call.shown(runs::exec(&call.cx, &request), no_commands)
+    let answer = runs::exec(&call.cx, &request).map_err(|error| named_only(error.problem(), &call.cx));
+    call.shown(answer.map_err(runs::Error::from), no_commands)
+}
+
+/// A problem without the advice to run any other command, which the tool cannot.
+fn named_only(problem: Problem, cx: &Context) -> Problem {
+    if problem.code != "command_not_found" {
+        return problem;
+    }
+    let help = match accepted(cx).as_slice() {
+        [] => "`commands` in .flow/config.yaml names them, and a person accepts them with `flow trust`".to_owned(),
+        names => format!("`name` is one of {}", names.join(", ")),
+    };
+    Problem::new(problem.kind, problem.code, problem.message).help(help)
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::catalog::CatalogError;
 use crate::engine::{self, Action, Drift, History, Outlook, Plan, Presence, RunState, Verdict};
 use crate::machine::{Difference, Machine};
-use crate::model::{Execution, Explain as _, RunId, StateName, Suggestion, Unproved, WorkflowId};
+use crate::model::{Execution, RunId, StateName, Suggestion, Unproved, WorkflowId};
 use crate::runs::advice::{Alternative, adopt, advice, bring_back, reopen, unknown_driver};
 use crate::runs::commands::NamedNow;
 use crate::runs::context::OpenedProject;
@@ -21,6 +21,7 @@ use crate::runs::open::damage::damage_of;
 use crate::runs::open::proof::Proofs;
 use crate::runs::open::same_work::has_second_run;
 use crate::runs::open::view::View;
+use crate::runs::write::exec::obstacle::obstacle;
 use crate::runs::write::exec::trust::trusted;
 use crate::store::StoredRun;
 
@@ -90,15 +91,16 @@ fn unproved_by_name(project: &OpenedProject, view: &View) -> Option<Vec<Unproved
     Some(missing)
 }
 
-/// What to do next, as the engine finds it; a required command that this machine may not run waits for a person.
+/// What to do next, as the engine finds it; a required command that would show nothing waits for a person.
 pub(super) fn plan_for(opened: OpenedRun<'_>, outlook: &Outlook<'_>) -> Plan {
     let mut plan = engine::resume(&opened.view.history, outlook);
     if plan.next.action == Action::RunCommand
-        && let Some(first) = plan.unproved.first()
-        && let Err(why) = trusted(opened.project, &first.exec)
+        && let Some(first) = plan.unproved.first_mut()
+        && let Some(found) = obstacle(opened.project, first)
     {
         plan.verdict = Verdict::NeedsHuman;
-        plan.reason = format!("{}; {}", plan.reason, why.problem().message);
+        plan.reason = format!("{}; {}", plan.reason, found.what());
+        first.obstacle = Some(found);
     }
     plan
 }

@@ -152,6 +152,7 @@ pub fn work_report(cx: &Context, request: &WorkReportRequest) -> Result<WorkRepo
     }
     let questions = document.state.questions.iter().map(ReportedQuestion::of);
     let mut notes = notes_of(&project, &*run, &view);
+    notes.extend(view.history.dropped_requirements());
     notes.extend(view.history.losses());
     notes.extend(asked);
     Ok(WorkReport {

@@ -17,7 +17,7 @@ use crate::runs::error::{Error, Result};
 use crate::runs::here::place_of_caller;
 use crate::runs::look::outlook::{Definitions, NextReport, NextSteps, OpenedRun, next_steps, outlook, plan_for};
 use crate::runs::look::report::ReportedQuestion;
-use crate::runs::look::seen::{SeenEvidence, seen_evidence, unproved_now};
+use crate::runs::look::seen::{SeenEvidence, no_longer_shown, seen_evidence, unproved_now};
 use crate::runs::look::show::ShownUnit;
 use crate::runs::open::checkout::committed_beyond;
 use crate::runs::open::listing::{for_listing, head_of};
@@ -247,15 +247,21 @@ fn report_of(
 ) -> ResumeReport {
     let OpenedRun { project, run, view } = opened;
     let mut outlook = outlook(opened, presence, &Definitions::default());
-    let mut evidence = Vec::new();
+    let (mut evidence, mut stale) = (Vec::new(), Vec::new());
     // A hook, which asks git for nothing, has no time for files either.
     if asked.is_some() {
         // A file that cannot be read must not hide how the run stands.
         evidence = seen_evidence(project, run, &view.history).unwrap_or_default();
-        outlook.unproved = Some(unproved_now(project, view, &evidence));
+        let unproved = unproved_now(project, view, &evidence);
+        // What is still asked for is the verdict's.
+        if unproved.is_empty() && !view.history.state().status().is_terminal() {
+            stale = no_longer_shown(project, view, &evidence);
+        }
+        outlook.unproved = Some(unproved);
     }
     let plan = plan_for(opened, &outlook);
-    let NextSteps { next, notes } = next_steps(opened, &outlook, &plan);
+    let NextSteps { next, mut notes } = next_steps(opened, &outlook, &plan);
+    notes.extend(stale);
     let document = view.history.state().document();
     let Plan { verdict, mut reason, completed, in_doubt, left_undone, begun_at, .. } = plan;
     let mut other_branch = None;

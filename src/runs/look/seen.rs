@@ -7,7 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::{Attempt, EvidenceState, Freshness, History, Judgement};
 use crate::machine::Requirement;
-use crate::model::{ActivityStatus, NotCovered, Number, RunId, SessionId, StateName, Unproved, command_line};
+use crate::model::{
+    ActivityStatus, NotCovered, Number, RunId, SessionId, StateName, Suggestion, Unproved, command_line,
+};
+use crate::runs::commands::prove;
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
 use crate::runs::open::damage::damage_of;
@@ -15,6 +18,7 @@ use crate::runs::open::proof::{Proofs, evidence_states};
 use crate::runs::open::select::select_run;
 use crate::runs::open::shared::ask_store;
 use crate::runs::open::view::{View, for_reading};
+use crate::runs::write::exec::obstacle::obstacle;
 use crate::runs::write::required_here::as_project_asks;
 use crate::store::{RefreshScope, StoredRun};
 
@@ -95,6 +99,9 @@ pub struct RequiredEvidence {
     pub why: Option<String>,
     /// Why the run left the phase although it was missing.
     pub skip_reason: Option<String>,
+    /// The command that shows what is missing, while the run is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<Suggestion>,
 }
 
 /// Work that is recorded as passed and was not seen.
@@ -135,6 +142,7 @@ pub fn verify_evidence(cx: &Context, request: &VerifyEvidenceRequest) -> Result<
     let damage = damage.map(|damage| damage.what().to_owned());
     let ok = ok && damage.is_none();
     let mut notes = view.notes.clone();
+    notes.extend(view.history.dropped_requirements());
     notes.extend(view.history.losses());
     for attempt in view.history.latest_run_by_flow() {
         if !attempt.is_seen() {
@@ -161,13 +169,22 @@ fn all_hold(history: &History, evidence: &[SeenEvidence]) -> bool {
 fn required_evidence(project: &OpenedProject, view: &View, seen: &[SeenEvidence]) -> Vec<RequiredEvidence> {
     let mut required = Vec::new();
     let Some(machine) = &view.machine else { return required };
-    let proofs = Proofs::of(project, states_of(seen));
-    for (requirement, found) in view.history.requirements(machine) {
+    let (history, proofs) = (&view.history, Proofs::of(project, states_of(seen)));
+    let still = history.still_required(machine);
+    for (requirement, found) in history.requirements(machine) {
+        let found = history.shown_by_now(machine, requirement, found);
         let number = found.as_ref().ok().map(|attempt| attempt.number);
         let why = why_not(&proofs, requirement, found.as_ref());
         let (phase, exec) = (requirement.state.clone(), requirement.exec.clone());
-        let skip_reason = view.history.reason_to_skip(&phase, &exec).map(str::to_owned);
-        required.push(RequiredEvidence { phase, exec, proved: why.is_none(), number, why, skip_reason });
+        let skip_reason = history.reason_to_skip(&phase, &exec).map(str::to_owned);
+        let missing = why.clone().map(|why| match still.iter().find(|one| one.requirement == requirement) {
+            Some(one) => one.missing(why),
+            None => history.missing_since(requirement, why),
+        });
+        // What is over runs nothing.
+        let missing = missing.filter(|one| !history.state().status().is_terminal() && obstacle(project, one).is_none());
+        let command = missing.map(|one| prove(history.state().id(), &one));
+        required.push(RequiredEvidence { phase, exec, proved: why.is_none(), number, why, skip_reason, command });
     }
     required
 }
@@ -183,6 +200,18 @@ fn required_since(project: &OpenedProject, view: &View) -> Vec<String> {
     for Requirement { state, exec, .. } in today.requires() {
         if pinned.requires().iter().all(|one| one.state != *state || one.exec != *exec) {
             notes.push(format!("`{state}` requires `{exec}` today, and did not when the run began"));
+        }
+    }
+    notes
+}
+
+/// Notes on what phases require that the run has left, and that does not hold for the files as they are now.
+pub(in crate::runs) fn no_longer_shown(project: &OpenedProject, view: &View, seen: &[SeenEvidence]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for RequiredEvidence { phase, exec, why, skip_reason, command, .. } in required_evidence(project, view, seen) {
+        let is_here = view.history.state().document().state.is_in(&phase);
+        if let (Some(why), Some(command), None, false) = (why, command, skip_reason, is_here) {
+            notes.push(format!("`{phase}` was left with `{exec}`: {why}; `{command}` shows whether it holds now"));
         }
     }
     notes
@@ -208,9 +237,14 @@ pub(in crate::runs) fn unproved_now(project: &OpenedProject, view: &View, seen: 
     let Some(machine) = &view.machine else { return unproved };
     let proofs = Proofs::of(project, states_of(seen));
     for one in view.history.still_required(machine) {
-        if let Some(why) = why_not(&proofs, one.requirement, one.found.as_ref()) {
-            unproved.push(one.missing(why));
+        let Some(why) = why_not(&proofs, one.requirement, one.found.as_ref()) else { continue };
+        let mut missing = one.missing(why);
+        // Where the files are others by now, a person may have seen to it that the command changes none.
+        let last = seen.iter().rfind(|seen| seen.name.as_ref() == Some(&missing.exec));
+        if !last.is_some_and(|last| last.state.by_itself) {
+            missing.wrote.clear();
         }
+        unproved.push(missing);
     }
     unproved
 }

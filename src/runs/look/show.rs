@@ -218,7 +218,7 @@ fn report(view: View) -> ShowReport {
         doing: head_of(&view).doing,
         end_reason: view.history.end_reason().map(str::to_owned),
         features: features(&view.history),
-        notes: view.notes,
+        notes: [view.notes, view.history.dropped_requirements()].concat(),
         sharing: None,
     }
 }

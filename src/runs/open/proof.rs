@@ -4,7 +4,7 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 
 use crate::catalog::NamedCommand;
-use crate::engine::{Attempt, CheckoutFiles, EvidenceState, Freshness, Judgement, evidence_state};
+use crate::engine::{Attempt, CheckoutFiles, EvidenceState, Freshness, Judgement, evidence_state, in_brackets};
 use crate::machine::Requirement;
 use crate::model::{ActivityStatus, Number, TreeSnapshot};
 use crate::runs::context::OpenedProject;
@@ -16,8 +16,6 @@ use crate::runs::open::tree::{FilesRead, own_directories};
 use crate::runs::user_state::git_state;
 use crate::store::StoredRun;
 
-/// How many paths that changed a refusal names.
-const NAMED: usize = 3;
 /// How many sets of inputs are looked at: each costs a look at all files.
 const INPUTS: usize = 20;
 
@@ -119,12 +117,6 @@ impl Proofs {
         let Some(named) = commands.iter().find(|one| one.name == name) else {
             return Some("the project no longer names such a command".to_owned());
         };
-        // Which words they were depends on the variables of the caller, so any command could look like any other.
-        if exec.masked {
-            let why = "has words that were masked, so which command it was cannot be told; give a secret to the command in a \
-                       variable or a file";
-            return Some(format!("{} {} {why}", attempt.number, attempt.id));
-        }
         if named.argv == exec.argv {
             return None;
         }
@@ -134,14 +126,8 @@ impl Proofs {
 
 fn in_words(attempt: &Attempt, state: &EvidenceState) -> String {
     let why = state.why.as_deref().unwrap_or("it cannot be told whether it still holds");
-    let mut words = format!("{} {} passed, and {why}", attempt.number, attempt.id);
-    let named: Vec<_> = state.changed.iter().take(NAMED).map(String::as_str).collect();
-    if !named.is_empty() {
-        let more = state.changed.len() - named.len();
-        let more = if more > 0 || state.more_changed { ", …" } else { "" };
-        words.push_str(&format!(" ({}{more})", named.join(", ")));
-    }
-    words
+    let changed = in_brackets(&state.changed, state.more_changed);
+    format!("{} {} passed, and {why}{changed}", attempt.number, attempt.id)
 }
 
 fn not_there(name: &str) -> String {

@@ -40,6 +40,7 @@ use crate::runs::open::recap::{pinned_by_recap, recap_with, recapped};
 use crate::runs::open::same_work::{SameWork, pass_on};
 use crate::runs::open::view::with_earlier;
 use crate::runs::write::begun::{note_workers, waits_for_command};
+use crate::runs::write::exec::obstacle::obstacle;
 use crate::runs::write::transaction::behind::{Behind, others_publish};
 use crate::store::{Batch, Document, Presence, RunWriter, StoreError, StoredRun, WorkKey, WriteRequest, pause_after};
 
@@ -376,6 +377,9 @@ impl<'a> Transaction<'a> {
         }
         if let Some(document) = refusal.document_mut() {
             *document = named_here(self.project, Path::new(document));
+        }
+        for one in refusal.unproved_mut() {
+            one.obstacle = obstacle(self.project, one);
         }
         // The history may be long, and most refusals do not need it.
         if matches!(refusal, Refusal::InDoubt { .. } | Refusal::NotDone(_))

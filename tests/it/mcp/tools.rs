@@ -563,6 +563,6 @@ fn what_a_phase_requires_is_told_without_commands_that_are_not_tools() {
     let error = client.answer("flow_record", json!({ "run_id": "r2", "phase": "report", "id": "x" }))["error"].clone();
     assert_eq!(error["code"], "not_proved", "{error}");
     let help = error["help"].as_str().unwrap();
-    assert!(help.contains("`skip_reason` TEXT goes on without it"), "{help}");
+    assert!(help.contains("\"skip_reason\":\"TEXT\"}` goes on without it"), "{help}");
     assert!(!help.contains("flow complete") && !help.contains("record-activity"), "{help}");
 }

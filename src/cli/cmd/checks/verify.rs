@@ -45,6 +45,9 @@ fn fill_evidence(report: &VerifyEvidenceReport, page: &mut TextPage) {
             (Some(why), Some(reason)) => format!("{why}; left without it: {reason}"),
         };
         page.line(&format!("  {} requires {}: {why}", one.phase, one.exec));
+        if let Some(command) = &one.command {
+            page.line(&format!("    {command}"));
+        }
     }
     changes(report.evidence.iter().filter(|seen| seen.latest), page);
     let mut claimed = Vec::new();

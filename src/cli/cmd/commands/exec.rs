@@ -30,7 +30,8 @@ fn told(report: &ExecReport) -> String {
     let changed = exec.end.as_ref().map_or(0, |end| end.changed.len());
     if changed > 0 {
         let files = counted(changed, "file");
-        line += &format!("; it changed {files}, and holds for the files as they were before");
+        let how = if report.exit_code == 0 { "passed" } else { "failed" };
+        line += &format!("; {files} changed while it ran, so it is not known on which files it {how}");
     }
     line + "\n"
 }

@@ -380,7 +380,10 @@ fn decide_first(
     check_steps(catalog, &asked.emit.reports).map_err(|refusal| Error::refused(&asked.run, refusal))?;
     let mut supply = Numbers::new(cx, asked.emit.now);
     let decision = decide_emit(begun.state(), machine, caller, asked.emit.clone(), begun, &mut supply);
-    decision.map_err(|refusal| of_event(asked, supply.at, Error::refused(&asked.run, with_agent(catalog, refusal))))
+    decision.map_err(|refusal| {
+        let refusal = with_agent(catalog, refusal).of_new_run();
+        of_event(asked, supply.at, Error::refused(&asked.run, refusal))
+    })
 }
 
 /// The key for the feature, in a run's context and in the data of a report.

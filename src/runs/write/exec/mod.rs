@@ -2,6 +2,7 @@
 
 mod begin;
 mod finish;
+pub(in crate::runs) mod obstacle;
 mod replay;
 mod request;
 pub(in crate::runs) mod trust;
