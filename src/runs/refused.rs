@@ -52,16 +52,13 @@ pub(super) fn problem(run: &RunId, refusal: &Refusal) -> Problem {
             new(Kind::Refused, "no_next_phase").help(no_next_phase(run, refusal))
         }
         Refusal::AmbiguousNext { choices, .. } => {
-            let choices = state_names(choices);
-            new(Kind::Refused, "ambiguous_next_phase")
-                .help(format!("name one of {choices}, with --to of `flow advance` or with --advance of a record"))
+            new(Kind::Refused, "ambiguous_next_phase").help(which_next(choices))
         }
         Refusal::BlockedRun { reason, .. } | Refusal::Blocked { reason } => {
             new(Kind::NeedsHuman, "run_blocked").help(blocked(run, reason.as_deref()))
         }
         Refusal::NotBlocked { .. } => new(Kind::Refused, "not_blocked").help(what_is_next(run)),
-        Refusal::ReasonMissing => new(Kind::Usage, "reason_missing").help("say why with --reason TEXT"),
-        Refusal::SkipReasonEmpty => new(Kind::Usage, "reason_missing").help("say why with --skip-reason TEXT"),
+        Refusal::ReasonMissing | Refusal::SkipReasonEmpty => new(Kind::Usage, "reason_missing").help(say_why(refusal)),
         Refusal::Held { .. } => new(Kind::Held, "run_held").help(
             Help::from("let that session go on, or work in another run; ") + resume(run) + " says what a person can do",
         ),
@@ -199,6 +196,19 @@ fn no_next_phase(run: &RunId, refusal: &Refusal) -> Help {
         }
         _ => resume(run) + " says how the run ends",
     }
+}
+
+/// How a reason is given that is missing.
+fn say_why(refusal: &Refusal) -> &'static str {
+    match refusal {
+        Refusal::SkipReasonEmpty => "say why with --skip-reason TEXT",
+        _ => "say why with --reason TEXT",
+    }
+}
+
+/// How one of several next phases is named.
+fn which_next(choices: &[StateName]) -> String {
+    format!("name one of {}, with --to of `flow advance` or with --advance of a record", state_names(choices))
 }
 
 /// Where a run can go from a phase.

@@ -333,6 +333,23 @@ fn last(sandbox: &Sandbox, id: &str) -> String {
 }
 
 #[test]
+fn who_approves_before_the_required_command_passed_is_told_that_the_run_may_not_go_on() {
+    if !has_terminals("who_approves_before_the_required_command_passed_is_told_that_the_run_may_not_go_on") {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    let phases = "apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata: {id: w}\nphases:\n\
+                  - {id: ship, gate: person, requires: [{exec: test}]}\n- {id: after}\n";
+    std::fs::create_dir_all(sandbox.path(".flow/workflows")).unwrap();
+    std::fs::write(sandbox.path(".flow/workflows/w.workflow.yaml"), phases).unwrap();
+    sandbox.flow(["start", "w", "--id", "r1"]).ok();
+    sandbox.record("r1", "ship", "s");
+    let seen = at_a_terminal(&sandbox, &["approve", "r1"], "y\r", 0);
+    assert!(seen.contains("the run may not go on yet: `ship` requires that `test` was seen to pass"), "{seen}");
+}
+
+#[test]
 fn an_agent_is_refused_at_a_terminal_too_by_the_variable_or_process_that_shows_it() {
     if !has_terminals("an_agent_is_refused_at_a_terminal_too_by_the_variable_or_process_that_shows_it") {
         return;

@@ -285,6 +285,8 @@ fn a_command_that_failed_in_a_phase_which_was_left_is_run_again_in_it() {
     let again = command(&resumed(&sandbox, "r1"));
     assert_eq!(again, "flow exec --run-id r1 --phase verify --id test --again test");
     follow(&sandbox, &again).ok();
+    let log = sandbox.flow(["log", "r1"]).ok().stdout;
+    assert!(log.contains("test running in verify\n") && log.contains("test passed in verify\n"), "{log}");
     assert_eq!(resumed(&sandbox, "r1")["next"]["action"], "complete");
 }
 

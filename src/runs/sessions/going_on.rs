@@ -18,7 +18,7 @@ use crate::runs::open::listing::for_listing;
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::view::View;
 use crate::runs::open::work::OpenWork;
-use crate::runs::write::exec::trust::trusted;
+use crate::runs::write::exec::obstacle::obstacle;
 use crate::store::Project;
 
 /// How often a session may continue its work by itself, at most once after each prompt.
@@ -110,8 +110,8 @@ fn sent_to_prove(cx: &Context, work: &OpenWork, session: &SessionId, held: &[Run
             continue;
         }
         let mut unproved = unproved_within(cx, &view, LOOKING.saturating_sub(began.elapsed()));
-        // One that the project does not name, or that was not accepted here, the session cannot run.
-        unproved.retain(|one| trusted(&work.project, &one.exec).is_ok());
+        // What keeps it from being a proof, a person has to change.
+        unproved.retain(|one| obstacle(&work.project, one).is_none());
         // What still runs, or whose end is in doubt, must not be begun again unread.
         unproved.retain(|one| {
             let latest = view.history.latest_run(&one.phase, &one.exec);

@@ -49,6 +49,8 @@ fn only_commands_that_were_accepted_as_they_are_are_offered_and_run() {
     let tool = listed(&client).unwrap();
     assert_eq!(tool["inputSchema"]["properties"]["name"], json!({ "enum": ["slow", "ok", "input"] }));
     assert_eq!(client.error("flow_exec", json!({ "name": "test", "id": "u" }))["code"], "command_not_trusted");
+    let unknown = client.error("flow_exec", json!({ "name": "tset" }));
+    assert_eq!(unknown["help"], "`name` is one of slow, ok, input", "{unknown}");
     sandbox.flow(["verify", "r1"]).ok();
 }
 
