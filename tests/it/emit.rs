@@ -197,9 +197,9 @@ fn units_and_sub_agents_do_not_move_the_run() {
          a:b:c running => running
          verify running => running build",
     );
-    // Without any step of its own a run is what its sub-agents are, and not over before something ends it.
-    holds("agent", "task-builder:completed@T1 completed => running\ntask-builder:failed@T2 failed => failed");
-    holds("agent", "task-reviewer:failed@T1 failed => failed\ntask-reviewer:completed@T1 completed => running");
+    // Without any step of its own a run is what its sub-agents are.
+    holds("agent", "task-builder:completed@T1 completed => completed\ntask-builder:failed@T2 failed => failed");
+    holds("agent", "task-reviewer:failed@T1 failed => failed\ntask-reviewer:completed@T1 completed => completed");
     let project = Project::new("line");
     project.status("line", "plan running").ok();
     for name in [":building", "building:", ":", "a::b"] {

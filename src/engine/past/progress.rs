@@ -37,7 +37,7 @@ pub fn progress(state: &RunState, children: impl FnOnce() -> Vec<StepStatus>) ->
     }
     let began = if run.last_number > Number(0) { Progress::Running } else { Progress::NotStarted };
     if run.steps.is_empty() {
-        // If only units or sub-agents report, the progress of the run is theirs. It is over only when something ends it.
+        // If only units or sub-agents report, the progress of the run is theirs (rp1).
         let children = children();
         return if children.contains(&StepStatus::Failed) {
             Progress::Failed
@@ -46,7 +46,8 @@ pub fn progress(state: &RunState, children: impl FnOnce() -> Vec<StepStatus>) ->
         } else if children.contains(&StepStatus::Waiting) {
             Progress::Waiting
         } else if children.iter().any(|status| status.is_done()) {
-            Progress::Running
+            // In a run that has a place of its own they are not all that there is to do.
+            if run.current_phase.is_none() { Progress::Completed } else { Progress::Running }
         } else {
             began
         };
