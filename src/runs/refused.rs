@@ -2,7 +2,7 @@
 
 use crate::engine::{GateTurn, Refusal, ReportRefusal, StepFault, Unanswered, Undone, state_names};
 use crate::model::{
-    ActivityStatus, Help, Kind, Problem, RunId, StateName, Suggestion, Unproved, WayAround, did_you_mean,
+    ActivityStatus, Help, Kind, LastSeen, Problem, RunId, Seq, StateName, Suggestion, Unproved, WayAround, did_you_mean,
 };
 use crate::runs::advice::{self, answer};
 use crate::runs::commands::prove;
@@ -66,11 +66,7 @@ pub(super) fn problem(run: &RunId, refusal: &Refusal) -> Problem {
             "a sub-agent reports its own work, with --unit or --step AGENT:STATE, from a process of that session or with \
              its FLOW_RUN_TOKEN; the steps of the run are reported by the session itself",
         ),
-        Refusal::MovedOn { seen, last } if seen.event > *last => {
-            new(Kind::Held, "run_moved_on").help(Help::from("look at it, and decide again: ") + resume(run))
-        }
-        Refusal::MovedOn { seen, .. } => new(Kind::Held, "run_moved_on")
-            .help(Help::from("look at what happened, and decide again: ") + flow("log", run).option("after", seen.event)),
+        Refusal::MovedOn { seen, last } => new(Kind::Held, "run_moved_on").help(look_again(run, seen, *last)),
         Refusal::StaleEpoch { .. } => {
             new(Kind::Held, "stale_epoch").help(Help::from("another session took the run; see ") + resume(run))
         }
@@ -186,6 +182,14 @@ fn position_gone(phase: &StateName, known: &[StateName], near: Option<&StateName
          phase that both have{to}; today's are {}",
         state_names(known)
     )
+}
+
+/// How to decide once more about a run that is not as it was seen.
+fn look_again(run: &RunId, seen: &LastSeen, last: Seq) -> Help {
+    if seen.event > last {
+        return Help::from("look at it, and decide again: ") + resume(run);
+    }
+    Help::from("look at what happened, and decide again: ") + flow("log", run).option("after", seen.event)
 }
 
 /// The help where no phase is next, or none is known.
