@@ -94,16 +94,12 @@ pub(crate) fn without_files(exec: &Execution) -> Option<&str> {
 /// Whether what was seen of `exec` holds for the files as they are now.
 #[must_use]
 pub fn evidence_state(exec: &Execution, now: &dyn CheckoutFiles) -> EvidenceState {
-    let state = state_of_files(exec, now);
-    match &exec.end {
-        // It may have passed on what stood there in between.
-        Some(end) if state.freshness == Freshness::Fresh && exec.saw_changes() => EvidenceState {
-            changed: end.changed.clone(),
-            more_changed: end.more_changed,
-            ..EvidenceState::unknown("files changed while it ran, so it is not known on which it passed")
-        },
-        _ => state,
+    let mut state = state_of_files(exec, now);
+    // It holds for the files on which it began, and may have read others as well.
+    if state.freshness == Freshness::Fresh && exec.saw_changes() {
+        state.why = Some("files changed while it ran, and were put back".to_owned());
     }
+    state
 }
 
 fn state_of_files(exec: &Execution, now: &dyn CheckoutFiles) -> EvidenceState {

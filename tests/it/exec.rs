@@ -415,13 +415,15 @@ fn what_flow_notes_in_a_journal_makes_nothing_stale_and_a_rename_names_both_path
 }
 
 #[test]
-fn a_command_while_which_files_changed_is_fresh_on_none() {
+fn a_command_that_changes_files_is_seen_to_have_run_on_those_before() {
     let sandbox = sandbox();
     let told = exec(&sandbox, &["--id", "t"], &["sh", "-c", "echo x > made"]).ok().stderr;
-    insta::assert_snapshot!(told, @"flow: recorded 002 t (passed) in preflight of r1; 1 file changed while it ran, so it is not known on which files it passed");
+    insta::assert_snapshot!(told, @"flow: recorded 002 t (passed) in preflight of r1; 1 file changed while it ran, and it holds for the files as they were before");
     assert_eq!(fresh(&sandbox), json!([["t", "stale", ["made"]]]));
     fs::remove_file(sandbox.path("made")).unwrap();
-    assert_eq!(fresh(&sandbox), json!([["t", "unknown", ["made"]]]));
+    assert_eq!(fresh(&sandbox), json!([["t", "fresh", []]]));
+    let told = sandbox.flow(["verify", "r1", "--evidence"]).ok().stdout;
+    assert!(told.contains("fresh: files changed while it ran, and were put back"), "{told}");
 }
 
 /// Copies the run into another checkout, as git or a shared store would.

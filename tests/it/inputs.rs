@@ -175,7 +175,7 @@ fn a_command_that_makes_its_input_holds_for_the_files_before() {
     let told = sandbox.flow(make).ok();
     insta::assert_snapshot!(told.stderr, @r#"
     warning: --input "out/made" names no file of the project now
-    flow: recorded 002 t (passed) in preflight of r1; 1 file changed while it ran, so it is not known on which files it passed
+    flow: recorded 002 t (passed) in preflight of r1; 1 file changed while it ran, and it holds for the files as they were before
     "#);
     assert_eq!(held(&sandbox), changed(&["out/made"]));
 }
