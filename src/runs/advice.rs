@@ -11,7 +11,7 @@ use crate::model::{
     ActivityStatus, Execution, GateStatus, LastSeen, Obstacle, Question, ReportType, RunDocument, RunId, StateName,
     StepStatus, Suggestion, Unproved, WorkflowId, slug,
 };
-use crate::runs::commands::{NamedNow, RunAgain, naming_files, prove, wait_for_commands};
+use crate::runs::commands::{NamedNow, RunAgain, answer, naming_files, prove, reopen, report, wait_for_commands};
 use crate::runs::driver::{CommandSource, Driver, is_unknown_driver};
 
 /// A command, and the case in which to run it.
@@ -204,28 +204,6 @@ pub(super) fn bring_back(run: &RunId, ways_back: Vec<Alternative>) -> Advice {
 pub(crate) fn adopt(run: &RunId, from: Option<&str>) -> Alternative {
     let command = Suggestion::flow("workflow adopt").value(run).maybe("from", from);
     Alternative::new("the run is to follow today's definition", command)
-}
-
-/// The command that makes a report on a step, but for its data.
-fn report(run: &RunId, workflow: &WorkflowId, kind: ReportType, step: &StateName) -> Suggestion {
-    Suggestion::flow("emit")
-        .option("workflow", workflow)
-        .option("run-id", run)
-        .option("type", kind.as_str())
-        .option("step", step)
-}
-
-/// The command that reopens a run, `another` if an open run is about the same work.
-pub(crate) fn reopen(run: &RunId, another: bool) -> Suggestion {
-    let command = Suggestion::flow("reopen").value(run);
-    if another { command.flag("another") } else { command }
-}
-
-/// The command that answers a question.
-pub(super) fn answer(run: &RunId, workflow: &WorkflowId, question: &Question) -> Suggestion {
-    let data = json!({ "answer": "…" });
-    let answered = report(run, workflow, ReportType::UserAnswered, &question.step);
-    answered.example("data", data).maybe("unit", question.unit.as_ref())
 }
 
 /// Builds command lines for one run.

@@ -1,8 +1,10 @@
-//! The command lines by which `flow exec` runs commands: those that phases require, and those that ran before.
+//! Command lines that several answers propose: to run what a phase requires or what ran before, to report, to reopen.
 
 use std::fmt::Display;
 
-use crate::model::{Execution, RunId, StateName, Suggestion, Unproved};
+use serde_json::json;
+
+use crate::model::{Execution, Question, ReportType, RunId, StateName, Suggestion, Unproved, WorkflowId};
 
 /// The command that shows what is missing. It names the phase if the run is not there.
 pub(crate) fn prove(run: &RunId, missing: &Unproved) -> Suggestion {
@@ -17,6 +19,28 @@ pub(crate) fn naming_files(run: &RunId, missing: &Unproved) -> Suggestion {
 fn run_in_phase(run: &RunId, missing: &Unproved) -> Suggestion {
     let phase = missing.is_elsewhere.then_some(&missing.phase);
     Suggestion::flow("exec").option("run-id", run).maybe("phase", phase)
+}
+
+/// The command that makes a report on a step, but for its data.
+pub(super) fn report(run: &RunId, workflow: &WorkflowId, kind: ReportType, step: &StateName) -> Suggestion {
+    Suggestion::flow("emit")
+        .option("workflow", workflow)
+        .option("run-id", run)
+        .option("type", kind.as_str())
+        .option("step", step)
+}
+
+/// The command that reopens a run, `another` if an open run is about the same work.
+pub(crate) fn reopen(run: &RunId, another: bool) -> Suggestion {
+    let command = Suggestion::flow("reopen").value(run);
+    if another { command.flag("another") } else { command }
+}
+
+/// The command that answers a question.
+pub(super) fn answer(run: &RunId, workflow: &WorkflowId, question: &Question) -> Suggestion {
+    let data = json!({ "answer": "…" });
+    let answered = report(run, workflow, ReportType::UserAnswered, &question.step);
+    answered.example("data", data).maybe("unit", question.unit.as_ref())
 }
 
 /// The command that returns when the commands have ended that flow runs.

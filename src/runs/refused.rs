@@ -4,8 +4,7 @@ use crate::engine::{GateTurn, Refusal, ReportRefusal, StepFault, Unanswered, Und
 use crate::model::{
     ActivityStatus, Help, Kind, LastSeen, Problem, RunId, Seq, StateName, Suggestion, Unproved, WayAround, did_you_mean,
 };
-use crate::runs::advice::{self, answer};
-use crate::runs::commands::prove;
+use crate::runs::commands::{self, answer, prove};
 
 fn flow(verb: &str, run: &RunId) -> Suggestion {
     Suggestion::flow(verb).value(run)
@@ -20,7 +19,7 @@ fn what_is_next(run: &RunId) -> Help {
 }
 
 fn reopen(run: &RunId) -> Suggestion {
-    advice::reopen(run, false).example("reason", "TEXT")
+    commands::reopen(run, false).example("reason", "TEXT")
 }
 
 /// The message of a refusal.

@@ -8,7 +8,7 @@ use crate::model::{
     EventId, EventKind, Help, Kind, LastSeen, Problem, RunId, RunStatus, Seq, SessionId, StateName, StatusChange,
     Timestamp,
 };
-use crate::runs::advice::reopen;
+use crate::runs::commands::reopen;
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::open::listing::to_remember;

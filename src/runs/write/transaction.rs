@@ -1,9 +1,10 @@
 //! The only way to change a run: lock, repair, judge the holder, decide, commit.
 //!
-//! [`reconcile`] finds the state of a run and the repairs that must come before anything else; the repairs are made
+//! [`reconcile`](crate::engine::reconcile) finds the state of a run and the repairs that must come before anything else; the repairs are made
 //! here. Readers call it too, in [`crate::runs::open::view`], but make no repairs.
 
 mod behind;
+mod found;
 mod holder;
 mod moved_on;
 mod repairs;
@@ -18,8 +19,8 @@ use serde_json::Value;
 
 use crate::codec::{RunText, digest};
 use crate::engine::{
-    Attempt, Caller, Command, Decision, Fault, History, Judgement, Recap, Reconciled, Refusal, Repair, RunState, Trail,
-    asks_workflow, decide, is_free, machine_of, merge_save, pinned, read_run, reconcile, reconcile_end,
+    Attempt, Caller, Command, Decision, Fault, History, Judgement, Recap, Refusal, Repair, RunState, Trail,
+    asks_workflow, decide, is_free, machine_of, merge_save, pinned,
 };
 use crate::machine::{Machine, Requirement};
 use crate::model::{
@@ -29,9 +30,7 @@ use crate::model::{
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
 use crate::runs::here::{interview_command, named_here};
-use crate::runs::open::checkout::{
-    committed_beyond, elsewhere, refuse_joined, refuse_log_elsewhere, refuse_what_git_has,
-};
+use crate::runs::open::checkout::{elsewhere, refuse_joined, refuse_log_elsewhere, refuse_what_git_has};
 use crate::runs::open::fault::refusal;
 use crate::runs::open::name::refuse_pruned;
 use crate::runs::open::pinned::catalog_machine;
@@ -42,6 +41,7 @@ use crate::runs::open::view::with_earlier;
 use crate::runs::write::begun::{note_workers, waits_for_command};
 use crate::runs::write::exec::obstacle::obstacle;
 use crate::runs::write::transaction::behind::{Behind, others_publish};
+use crate::runs::write::transaction::found::{reconcile_for_writing, warnings};
 use crate::store::{Batch, Document, Presence, RunWriter, StoreError, StoredRun, WorkKey, WriteRequest, pause_after};
 
 /// How often to look at the files for one command: at each look another command may have ended.
@@ -506,48 +506,6 @@ impl<'a> Transaction<'a> {
         }
         Ok(number)
     }
-}
-
-/// Reconciles a run for writing, from the end of its log if that is sufficient.
-fn reconcile_for_writing(
-    project: &OpenedProject,
-    writer: &mut dyn RunWriter,
-    run: &dyn StoredRun,
-) -> Result<Reconciled> {
-    let mut noted = writer.noted().0;
-    if let Some(committed) = committed_beyond(project, run, noted, writer.end().last) {
-        noted = committed;
-    }
-    let mut file = read_run(run.id(), writer.text()?);
-    if let Ok(Some(text)) = file {
-        if let Some(shown) = text.document().state.last_seq
-            && shown < writer.end().last
-        {
-            writer.read_end(shown)?;
-        }
-        // The log has another length than the last writer left: its end alone does not show what someone else changed.
-        if !writer.is_as_left() {
-            return Ok(reconcile(run.id(), Ok(Some(text)), &writer.log()?, noted));
-        }
-        match reconcile_end(text, writer.end(), noted) {
-            Ok(found) => return Ok(found),
-            Err(text) => file = Ok(Some(*text)),
-        }
-    }
-    Ok(reconcile(run.id(), file, &writer.log()?, noted))
-}
-
-/// Warnings about the state in which the run was found.
-fn warnings(found: &Reconciled, last: Seq) -> Vec<String> {
-    let mut warnings = Vec::new();
-    if found.lacks_text() {
-        warnings.push("run.yaml was missing; it is rebuilt from the log".to_owned());
-    }
-    if let Some(shown) = found.faults.iter().find_map(Fault::beyond_the_log) {
-        let ends = format!("the log ends at event {last}, but run.yaml shows event {shown}; counting goes on there");
-        warnings.push(ends);
-    }
-    warnings
 }
 
 /// The log of the run in a transaction, read on first use.
