@@ -66,8 +66,8 @@ pub struct ApproveReport {
 /// Records a person's decision at the gate that waits. The run does not move.
 ///
 /// # Errors
-/// `needs_approval` when an agent began this process; [`Error::Refused`] when no gate waits, when something was
-/// recorded since the person looked, or when a reason is missing; [`Error::Store`] when it cannot be written.
+/// `needs_approval` when an agent began this process; [`crate::runs::Error::Refused`] when no gate waits, when something was
+/// recorded since the person looked, or when a reason is missing; [`crate::runs::Error::Store`] when it cannot be written.
 pub fn approve(cx: &Context, request: &ApproveRequest) -> Result<ApproveReport> {
     refuse_agents(cx)?;
     let project = cx.project()?;
