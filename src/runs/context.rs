@@ -192,9 +192,13 @@ impl Context {
 
     /// The variable or process that shows that an agent began this process; `None` if nothing shows it.
     pub(crate) fn begun_by(&self) -> Option<String> {
-        let known = self.options.begun_by.clone().or_else(|| self.env.agent.clone());
         // The ancestors come last, because finding them costs the most.
-        known.or_else(|| Agent::above().map(|agent| agent.sign))
+        self.told_of_agent().or_else(|| Agent::above().map(|agent| agent.sign))
+    }
+
+    /// What the caller's environment says of the agent that began this process.
+    pub(crate) fn told_of_agent(&self) -> Option<String> {
+        self.options.begun_by.clone().or_else(|| self.env.agent.clone())
     }
 
     /// This context for one call of a process that serves many. `session` is the one that calls; without it the

@@ -8,7 +8,7 @@ use crate::model::{ActivityId, Help, Kind, Problem, Suggestion, command_line, qu
 use crate::runs::accepted::{Thing, accept, is_accepted};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
-use crate::runs::person::refuse_agents;
+use crate::runs::person::refuse_named_agents;
 
 /// Whether to accept them.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -45,7 +45,7 @@ pub struct TrustedCommand {
 /// `needs_approval` if an agent would accept them; `invalid_config`; `not_kept` when it cannot be noted that they were accepted.
 pub fn trust(cx: &Context, request: &TrustRequest) -> Result<TrustReport> {
     if request.accept {
-        refuse_agents(cx)?;
+        refuse_named_agents(cx)?;
     }
     let project = cx.project()?;
     let named = project.catalog().named_commands()?;
