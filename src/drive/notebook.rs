@@ -9,7 +9,7 @@ use crate::drive::command::{DriverCommands, things};
 use crate::drive::driven::{Audience, Drive, given, given_last, tell};
 use crate::drive::known::{Check, Known, run_to_drive, take_up};
 use crate::drive::report::DriveReport;
-use crate::engine::{Caller, History, Refusal};
+use crate::engine::{Caller, History};
 use crate::machine::{Machine, State};
 use crate::model::{Explain as _, Question, ReportType, RunId, SessionId, StateName, StepStatus, slug};
 use crate::runs::driver::{DRIVER, DRIVER_DIR};
@@ -243,7 +243,7 @@ impl<'p> RunNotebook<'p> {
         };
         let missing = if self.has_begun { MissingRun::Gone } else { MissingRun::BeginsWith(&self.machine) };
         let reporter = Reporter { missing, is_driver: true, ..Reporter::default() };
-        let answer = emit_by(&self.cx, &request, &reporter).map_err(of_driver)?;
+        let answer = emit_by(&self.cx, &request, &reporter)?;
         self.has_begun = true;
         self.known.warnings.extend(answer.data.warnings);
         Ok(())
@@ -269,16 +269,6 @@ impl<'p> RunNotebook<'p> {
     fn is_of_person(&self, state: &StateName) -> bool {
         let kind = self.machine.state(state).and_then(|state| state.kind.as_deref()).unwrap_or(State::USUAL);
         self.done_by_a_person.iter().any(|done| done == kind)
-    }
-}
-
-/// A refusal of reports in words for a driver, which is no sub-agent.
-fn of_driver(error: Error) -> Error {
-    match error {
-        Error::Refused { run, refusal: Refusal::HeldFromReports { session }, by_older } => {
-            Error::Refused { run, refusal: Refusal::Held { session, shown_by: None }, by_older }
-        }
-        other => other,
     }
 }
 

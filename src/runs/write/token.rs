@@ -37,10 +37,11 @@ pub(in crate::runs) fn token_of_new_run(cx: &Context, caller: &Caller, now: Time
 
 /// Refuses reports of a session that does not hold the run. Reports on units are accepted from processes that the
 /// holder started, and from processes with the run's token, because sub-agents often have sessions of their own.
-pub(in crate::runs) fn refuse_reports(tx: &Transaction<'_>, reports: &[Report]) -> Result<()> {
+pub(in crate::runs) fn refuse_reports(tx: &Transaction<'_>, reports: &[Report], is_driver: bool) -> Result<()> {
     let refusal = match refuse_other_session(&tx.state, &tx.caller) {
         Ok(()) => return Ok(()),
-        Err(Refusal::Held { session, .. }) => {
+        // A driver is no sub-agent.
+        Err(Refusal::Held { session, .. }) if !is_driver => {
             // A step of the run itself is only the holder's to report.
             let agent = |report: &Report| report.step.as_ref().and_then(StateName::agent).is_some();
             if reports.iter().all(|report| report.unit.is_some() || agent(report)) && is_of_holder(tx)? {

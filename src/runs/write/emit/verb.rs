@@ -174,7 +174,7 @@ fn emit_into(project: &OpenedProject, run: &dyn StoredRun, asked: &CheckedReques
             return Ok((outcome(tx, asked, seq, &emitted, true), None));
         }
         tx.refuse_moved_on(asked.request.seen.as_ref())?;
-        refuse_reports(tx, &asked.emit.reports)?;
+        refuse_reports(tx, &asked.emit.reports, asked.is_of_driver)?;
         check_steps(&project.catalog(), &asked.emit.reports).map_err(|refusal| Error::refused(run.id(), refusal))?;
         let machine = tx.machine()?;
         let trail = tx.trail();
