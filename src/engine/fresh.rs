@@ -81,13 +81,16 @@ pub trait CheckoutFiles {
     fn between(&self, one: &str, other: &str) -> Option<Vec<String>>;
 }
 
-/// Why no files can show that what was seen of `exec` holds for them.
-pub(crate) fn without_files(exec: &Execution) -> Option<&str> {
+/// The files for which what was seen of `exec` holds.
+///
+/// # Errors
+/// Why there are none, in words.
+pub(crate) fn files_before(exec: &Execution) -> Result<&TreeSnapshot, &str> {
     match &exec.before {
-        None => Some(exec.no_tree.as_deref().unwrap_or("the files on which it was run are not known")),
+        None => Err(exec.no_tree.as_deref().unwrap_or("the files on which it was run are not known")),
         // Outside of a repository only inputs count, and these named nothing.
-        Some(before) if before.is_of_nothing() => Some("there was no file that counts when it was run"),
-        Some(_) => None,
+        Some(before) if before.is_of_nothing() => Err("there was no file that counts when it was run"),
+        Some(before) => Ok(before),
     }
 }
 
@@ -103,10 +106,10 @@ pub fn evidence_state(exec: &Execution, now: &dyn CheckoutFiles) -> EvidenceStat
 }
 
 fn state_of_files(exec: &Execution, now: &dyn CheckoutFiles) -> EvidenceState {
-    if let Some(why) = without_files(exec) {
-        return EvidenceState::unknown(why);
-    }
-    let Some(before) = &exec.before else { return EvidenceState::fresh() };
+    let before = match files_before(exec) {
+        Ok(before) => before,
+        Err(why) => return EvidenceState::unknown(why),
+    };
     match now.sha256() {
         Ok(present) if before.sha256 == present => return EvidenceState::fresh(),
         Ok(_) => {}

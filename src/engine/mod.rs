@@ -45,7 +45,7 @@ pub(crate) use edit::with_edit;
 #[doc(hidden)]
 pub use edit::{EditFault, drops_edit, edited, rebase};
 pub use emit::decide_emit;
-pub(crate) use fresh::without_files;
+pub(crate) use fresh::files_before;
 pub use fresh::{CheckoutFiles, EvidenceState, Freshness, evidence_state};
 pub(crate) use gate_rules::held_by;
 pub(crate) use gates::unprove;

@@ -4,7 +4,7 @@
 //! phase, and no file may have changed while it ran. Whether it still holds for the files is not in the log: [`Trail::judge`]
 //! says that.
 
-use crate::engine::fresh::without_files;
+use crate::engine::fresh::files_before;
 use crate::engine::leave::is_way_back;
 use crate::engine::past::phases::DroppedRequirement;
 use crate::engine::{Attempt, History, Judgement, Refusal, Trail};
@@ -159,7 +159,7 @@ fn shows_nothing(attempt: &Attempt, requirement: &Requirement) -> Option<String>
     if !requirement.fresh {
         return None;
     }
-    if let Some(why) = without_files(exec) {
+    if let Err(why) = files_before(exec) {
         return Some(format!("passed, and {why}"));
     }
     if !exec.saw_changes() {
@@ -197,11 +197,16 @@ impl History {
     ) -> Result<&'h Attempt, String> {
         let Requirement { state, exec, .. } = requirement;
         let Some(left) = self.phases.stays.get(state).and_then(|stay| stay.left) else { return found };
-        let later = self.attempts().iter().rfind(|attempt| {
-            let is_behind = |at: &StateName| at == state || machine.is_behind(at, state);
-            attempt.number > left && attempt.names() == Some(exec) && attempt.phase.as_ref().is_some_and(is_behind)
-        });
-        later.map_or(found, |later| passed(later, requirement))
+        for attempt in self.attempts().iter().rev() {
+            if attempt.number <= left || attempt.names() != Some(exec) {
+                continue;
+            }
+            let Some(at) = &attempt.phase else { continue };
+            if at == state || machine.is_behind(at, state) {
+                return passed(attempt, requirement);
+            }
+        }
+        found
     }
 
     /// What is missing of `requirement`, whose phase the run left with what was asked for then: any place behind it shows it.
@@ -296,11 +301,23 @@ impl History {
 
     /// What the run still has to show, as far as the log shows that it is missing.
     pub(crate) fn unproved_by_log(&self, machine: &Machine) -> Vec<Unproved> {
+        self.unproved_where(machine, |_, _| None)
+    }
+
+    /// What the run still has to show: what the log shows to be missing, and what was seen to pass and `why_not` says does not
+    /// count.
+    pub(crate) fn unproved_where(
+        &self,
+        machine: &Machine,
+        why_not: impl Fn(&Requirement, &Attempt) -> Option<String>,
+    ) -> Vec<Unproved> {
         let mut missing = Vec::new();
         for required in self.still_required(machine) {
-            if let Err(why) = &required.found {
-                missing.push(required.missing(why.clone()));
-            }
+            let why = match &required.found {
+                Ok(attempt) => why_not(required.requirement, attempt),
+                Err(why) => Some(why.clone()),
+            };
+            missing.extend(why.map(|why| required.missing(why)));
         }
         missing
     }

@@ -492,14 +492,6 @@ impl History {
         earlier.rfind(|attempt| attempt.is_seen()).filter(|seen| seen.status == ActivityStatus::Failed)
     }
 
-    /// Whether a later record of the same phase settles this one.
-    #[must_use]
-    pub fn is_settled(&self, earlier: &Attempt) -> bool {
-        self.attempts.iter().any(|later| {
-            later.number > earlier.number && later.phase == earlier.phase && later.settles.contains(&earlier.id)
-        })
-    }
-
     /// The latest record of each activity id, sorted by number.
     #[must_use]
     pub fn latest(&self) -> Vec<&Attempt> {

@@ -1,5 +1,6 @@
 //! What to do next in one run, whichever command asks.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -73,22 +74,12 @@ pub(super) fn outlook<'a>(opened: OpenedRun<'a>, presence: Presence, definitions
 }
 
 /// What is missing of what the run still has to show, without a look at its files: a command that passed and that the project
-/// calls something else today proves nothing. `None` if the log alone tells.
+/// calls something else today proves nothing. `None` without a workflow.
 fn unproved_by_name(project: &OpenedProject, view: &View) -> Option<Vec<Unproved>> {
-    let required = view.history.still_required(view.machine.as_ref()?);
-    if required.iter().all(|one| one.found.is_err()) {
-        return None;
-    }
-    let proofs = Proofs::of(project, BTreeMap::new());
-    let mut missing = Vec::new();
-    for one in &required {
-        let why = match &one.found {
-            Ok(attempt) => proofs.is_another_command(&one.requirement.exec, attempt),
-            Err(why) => Some(why.clone()),
-        };
-        missing.extend(why.map(|why| one.missing(why)));
-    }
-    Some(missing)
+    // The configuration is read only if something passed.
+    let proofs = LazyCell::new(|| Proofs::of(project, BTreeMap::new()));
+    let machine = view.machine.as_ref()?;
+    Some(view.history.unproved_where(machine, |required, attempt| proofs.is_another_command(&required.exec, attempt)))
 }
 
 /// What to do next, as the engine finds it; a required command that would show nothing waits for a person.

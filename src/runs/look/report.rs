@@ -138,10 +138,10 @@ pub fn work_report(cx: &Context, request: &WorkReportRequest) -> Result<WorkRepo
         let work = ReportedWork { seen_to_fail: failed, ..ReportedWork::of(attempt) };
         match attempt.status {
             _ if attempt.flow_saw() => seen.push(work),
-            // The record that settles it names it.
-            _ if view.history.is_settled(attempt) => {}
             ActivityStatus::Passed | ActivityStatus::Skipped => claimed.push(work),
-            _ => open.push(work),
+            _ if document.state.open_activities.contains(&attempt.id) => open.push(work),
+            // A later record settles it, and names it.
+            _ => {}
         }
     }
     let mut open_units = Vec::new();

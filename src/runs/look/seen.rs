@@ -223,11 +223,18 @@ fn why_not(
     requirement: &Requirement,
     found: std::result::Result<&&Attempt, &String>,
 ) -> Option<String> {
-    match found.map(|attempt| proofs.judge(requirement, attempt)) {
-        Ok(Judgement::Holds) => None,
-        Ok(Judgement::DoesNot(why)) => Some(why),
-        Ok(Judgement::NotLooked) => Some("it cannot be told whether it still holds".to_owned()),
+    match found {
+        Ok(attempt) => why_stale(proofs, requirement, attempt),
         Err(why) => Some(why.clone()),
+    }
+}
+
+/// Why what was seen to pass does not hold on the files as they are, if it does not.
+fn why_stale(proofs: &Proofs, requirement: &Requirement, attempt: &Attempt) -> Option<String> {
+    match proofs.judge(requirement, attempt) {
+        Judgement::Holds => None,
+        Judgement::DoesNot(why) => Some(why),
+        Judgement::NotLooked => Some("it cannot be told whether it still holds".to_owned()),
     }
 }
 
@@ -236,9 +243,7 @@ pub(in crate::runs) fn unproved_now(project: &OpenedProject, view: &View, seen: 
     let mut unproved = Vec::new();
     let Some(machine) = &view.machine else { return unproved };
     let proofs = Proofs::of(project, states_of(seen));
-    for one in view.history.still_required(machine) {
-        let Some(why) = why_not(&proofs, one.requirement, one.found.as_ref()) else { continue };
-        let mut missing = one.missing(why);
+    for mut missing in view.history.unproved_where(machine, |required, attempt| why_stale(&proofs, required, attempt)) {
         // Where the files are others by now, a person may have seen to it that the command changes none.
         let last = seen.iter().rfind(|seen| seen.name.as_ref() == Some(&missing.exec));
         if !last.is_some_and(|last| last.state.by_itself) {

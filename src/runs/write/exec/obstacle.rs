@@ -1,6 +1,6 @@
 //! What keeps a required command from being a proof, however often it is run.
 
-use crate::engine::without_files;
+use crate::engine::files_before;
 use crate::model::{Explain as _, Obstacle, Unproved};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Error;
@@ -25,7 +25,7 @@ pub(in crate::runs) fn obstacle(project: &OpenedProject, missing: &Unproved) -> 
         let how = "if it changes them each time, let git ignore them, or let it write elsewhere";
         return Some(Obstacle::WritesFiles(how.to_owned()));
     }
-    let names_files = last.is_some_and(|last| !last.inputs.is_empty() && without_files(last).is_none());
+    let names_files = last.is_some_and(|last| !last.inputs.is_empty() && files_before(last).is_ok());
     if missing.asks_files && !names_files && project.cx.git.top(project.root()).is_none() {
         let how = "outside of a git repository it has to name the files that count with --input GLOB";
         return Some(Obstacle::NoFiles(how.to_owned()));
