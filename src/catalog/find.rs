@@ -135,7 +135,7 @@ impl Catalog {
                 let file = format!("{id}{suffix}");
                 let Some(text) = folder.read(&file)? else { continue };
                 match load(&id, &file, text, Origin::Project(folder.join(&file)), &config.types()) {
-                    // A skill without a machine is no definition, so another one may follow.
+                    // A skill without a state machine defines nothing, so the next file may.
                     Err(CatalogError::NoMachine { path }) => drop(absent.get_or_insert(path)),
                     // A broken definition counts: no other one takes its place.
                     loaded => return loaded,

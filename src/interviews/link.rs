@@ -334,11 +334,8 @@ impl Link<'_> {
             id: Some(id.clone()),
             ..EmitRequest::default()
         };
-        emit_by(
-            self.cx,
-            &request,
-            &Reporter { answers_documents: true, missing: MissingRun::Gone, ..Reporter::default() },
-        )?;
+        let reporter = Reporter { answers_documents: true, missing: MissingRun::Gone, ..Reporter::default() };
+        emit_by(self.cx, &request, &reporter)?;
         self.known.insert(id);
         Ok(())
     }

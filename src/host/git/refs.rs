@@ -110,14 +110,12 @@ impl Git {
         // `refs/heads/main:PATH`; git allows no colon in the name of a reference.
         let with_text: Vec<_> = found.lines().filter_map(|line| Some(line.split_once(':')?.0)).collect();
         refs.retain(|(name, _)| with_text.contains(name));
-        // `git stash -u` has the files that were untracked in a commit of its own.
-        if refs.is_empty()
-            && listed.lines().any(|name| name == STASH)
-            && self.has_in(dir, STASHED_UNTRACKED, &path, text)
-        {
-            return vec![GitRef::Stash];
-        }
         if refs.is_empty() {
+            // `git stash -u` has the files that were untracked in a commit of its own.
+            let has_stash = listed.lines().any(|name| name == STASH);
+            if has_stash && self.has_in(dir, STASHED_UNTRACKED, &path, text) {
+                return vec![GitRef::Stash];
+            }
             return self.commit_with(dir, &path, text).into_iter().collect();
         }
         refs.sort_by_key(|(name, _)| PLACES.iter().position(|place| name.starts_with(place)));

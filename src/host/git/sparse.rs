@@ -14,8 +14,9 @@ use crate::host::git::worktrees::git_dir;
 const INDEX_BYTES: u64 = 64 << 20;
 /// What an index begins with whose paths stand there whole; those of version 4 are cut short.
 const WHOLE_PATHS: [&[u8]; 2] = [b"DIRC\0\0\0\x02", b"DIRC\0\0\0\x03"];
-/// The names of extensions with which an index lacks files that git has: those of another index, and of directories.
-const ELSEWHERE: [&[u8]; 2] = [b"link", b"sdir"];
+/// The names of extensions with which an index lacks files that git has: those of another index, and those below directories.
+const LINK: &[u8] = b"link";
+const SPARSE_DIRECTORIES: &[u8] = b"sdir";
 
 impl Git {
     /// Whether git's index may have the file `path` below `dir`. Does not run git.
@@ -29,11 +30,11 @@ impl Git {
             Err(error) => return error.kind() != ErrorKind::NotFound,
         }
         let Ok(index) = fs::read(file) else { return true };
-        let has = |text: &[u8]| memchr::memmem::find(&index, text).is_some();
-        path.is_absolute()
-            || !WHOLE_PATHS.iter().any(|begin| index.starts_with(begin))
-            || ELSEWHERE.iter().any(|name| has(name))
-            || has(path.as_os_str().as_bytes())
+        if path.is_absolute() || !WHOLE_PATHS.iter().any(|begin| index.starts_with(begin)) {
+            return true;
+        }
+        let signs = [LINK, SPARSE_DIRECTORIES, path.as_os_str().as_bytes()];
+        signs.iter().any(|sign| memchr::memmem::find(&index, sign).is_some())
     }
 
     /// Whether a sparse checkout may leave out files of the working tree of `dir`. Does not run git.

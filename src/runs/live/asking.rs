@@ -19,38 +19,38 @@ const ALL: u32 = 12;
 /// Keeps the copies of shared runs up to date, on a thread that ends with it.
 #[derive(Debug)]
 pub struct StoreAsker {
-    answers: Answers,
+    news: SharedNews,
     _end: Option<Sender<()>>,
 }
 
 /// What became of the questions, for the reader.
 #[derive(Debug, Clone, Default)]
-struct Answers(Arc<Mutex<Told>>);
+struct SharedNews(Arc<Mutex<StoreNews>>);
 
 #[derive(Debug, Default)]
-struct Told {
+struct StoreNews {
     /// Whether the store was asked once, or need not be.
     has_asked: bool,
     /// Whether the last question failed.
     is_lost: bool,
     /// What the reader was not told yet.
-    news: Vec<String>,
+    untold: Vec<String>,
 }
 
-impl Answers {
-    fn lock(&self) -> MutexGuard<'_, Told> {
+impl SharedNews {
+    fn lock(&self) -> MutexGuard<'_, StoreNews> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes in what the store answered. Of failures in a row the first one is told.
     fn add(&self, answer: Result<Vec<String>>) {
-        let mut told = self.lock();
-        told.has_asked = true;
-        let was_lost = std::mem::replace(&mut told.is_lost, answer.is_err());
+        let mut known = self.lock();
+        known.has_asked = true;
+        let was_lost = std::mem::replace(&mut known.is_lost, answer.is_err());
         match answer {
-            Ok(notes) => told.news.extend(notes),
+            Ok(notes) => known.untold.extend(notes),
             Err(_) if was_lost => {}
-            Err(error) => told.news.push(unreached(&error)),
+            Err(error) => known.untold.push(unreached(&error)),
         }
     }
 }
@@ -59,14 +59,14 @@ impl StoreAsker {
     /// Begins to ask, unless all runs of the project are in its checkout alone.
     #[must_use]
     pub fn begin(cx: &Context) -> Self {
-        let answers = Answers::default();
+        let news = SharedNews::default();
         let is_shared = cx.project().is_ok_and(|project| project.runs().shared_at().is_some());
         if !is_shared {
-            answers.lock().has_asked = true;
-            return Self { answers, _end: None };
+            news.lock().has_asked = true;
+            return Self { news, _end: None };
         }
         let (end, ended) = mpsc::channel();
-        let (cx, told) = (cx.clone(), answers.clone());
+        let (cx, heard) = (cx.clone(), news.clone());
         let asker = thread::Builder::new().name("store".to_owned()).spawn(move || {
             let (mut pause, mut turn) = (OFTEN, 0_u32);
             loop {
@@ -74,7 +74,7 @@ impl StoreAsker {
                 let scope = if turn.is_multiple_of(ALL) { RefreshScope::All } else { RefreshScope::Open };
                 let answer = cx.project().and_then(|project| refresh(&project, scope));
                 let is_reached = answer.is_ok();
-                told.add(answer);
+                heard.add(answer);
                 pause = if is_reached { OFTEN } else { (pause * 2).min(SELDOM) };
                 turn = turn.wrapping_add(1);
                 if ended.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {
@@ -84,20 +84,20 @@ impl StoreAsker {
         });
         if asker.is_err() {
             // Without the thread what is known is shown.
-            answers.lock().has_asked = true;
+            news.lock().has_asked = true;
         }
-        Self { answers, _end: asker.is_ok().then_some(end) }
+        Self { news, _end: asker.is_ok().then_some(end) }
     }
 
     /// Whether the store has been asked since this began, even if it was not reached: what is read afterwards is not older.
     #[must_use]
     pub fn has_asked(&self) -> bool {
-        self.answers.lock().has_asked
+        self.news.lock().has_asked
     }
 
     /// What a reader should know of the store, each thing once.
     #[must_use]
     pub fn news(&self) -> Vec<String> {
-        std::mem::take(&mut self.answers.lock().news)
+        std::mem::take(&mut self.news.lock().untold)
     }
 }

@@ -24,7 +24,7 @@ use crate::runs::look::card::{Card, CardGroup, assess, holder_life, read_card, r
 use crate::runs::look::outlook::{Definitions, OpenedRun};
 use crate::runs::open::listed::ListedRun;
 use crate::runs::open::name::refuse_pruned;
-use crate::runs::open::reading::{Cached, Unreadable, read_all_with};
+use crate::runs::open::reading::{FromSummary, Unreadable, read_all_with};
 use crate::runs::open::shared::{UnseenStore, ask_store};
 use crate::store::{RefreshScope, RunStamp, StoredRun};
 
@@ -67,13 +67,13 @@ enum FeedRow {
 }
 
 impl FeedRow {
-    fn of_cached(summary: RunSummary) -> Cached<Self> {
+    fn of_summary(summary: RunSummary) -> FromSummary<Self> {
         // What an open run needs does not follow from its summary.
         if !summary.head.status.is_terminal() {
-            return Cached::NotEnough(summary.head.run_id);
+            return FromSummary::ToRead(summary.head.run_id);
         }
         let last_seq = summary.last_seq;
-        Cached::Enough(Some(Self::Over(Box::new(summary.into()), last_seq)))
+        FromSummary::Taken(Some(Self::Over(Box::new(summary.into()), last_seq)))
     }
 
     fn new(card: Card, hold: Option<Hold>) -> Self {
@@ -290,7 +290,7 @@ impl Feed {
 
     fn read_all(&mut self) -> Result<()> {
         let (project, definitions) = (&self.project, &self.definitions);
-        let (rows, unreadable) = read_all_with(project, FeedRow::of_cached, |run| {
+        let (rows, unreadable) = read_all_with(project, FeedRow::of_summary, |run| {
             let (card, hold) = read_card(project, run, definitions)?;
             Ok(Some(FeedRow::new(card, hold)))
         })?;

@@ -22,11 +22,11 @@ use crate::store::{Project, StoredRun};
 const RUNS_A_THREAD: usize = 128;
 
 /// What the summary of a run that the store has cached is good for.
-pub(in crate::runs) enum Cached<T> {
+pub(in crate::runs) enum FromSummary<T> {
     /// It is what the caller takes of the run, if it takes anything.
-    Enough(Option<T>),
+    Taken(Option<T>),
     /// The run has to be read.
-    NotEnough(RunId),
+    ToRead(RunId),
 }
 
 /// What `pick` takes from all readable runs, in any order, and the unreadable runs. Their summaries are taken from the
@@ -35,31 +35,34 @@ pub(crate) fn read_all<T: Send>(
     project: &OpenedProject,
     pick: impl Fn(RunSummary) -> Option<T> + Sync,
 ) -> Result<(Vec<T>, Vec<Unreadable>)> {
-    let cached = |summary| Cached::Enough(pick(summary));
-    read_all_with(project, cached, |run| Ok(pick(for_listing(project, run)?.summary)))
+    read_all_with(
+        project,
+        |summary| FromSummary::Taken(pick(summary)),
+        |run| Ok(pick(for_listing(project, run)?.summary)),
+    )
 }
 
 /// As [`read_all`]: `cached` gets the summaries that the store has, and `read` reads the other runs.
 pub(in crate::runs) fn read_all_with<T: Send>(
     project: &Project,
-    cached: impl Fn(RunSummary) -> Cached<T> + Sync,
+    cached: impl Fn(RunSummary) -> FromSummary<T> + Sync,
     read: impl Fn(&dyn StoredRun) -> Result<Option<T>> + Sync,
 ) -> Result<(Vec<T>, Vec<Unreadable>)> {
     let sorted = Mutex::new((Vec::new(), Vec::new()));
     let mut others = project.runs().listing(&|summaries| {
-        let (mut picked, mut not_enough) = (Vec::new(), Vec::new());
+        let (mut picked, mut to_read) = (Vec::new(), Vec::new());
         for summary in summaries {
             match cached(summary) {
-                Cached::Enough(one) => picked.extend(one),
-                Cached::NotEnough(id) => not_enough.push(id),
+                FromSummary::Taken(one) => picked.extend(one),
+                FromSummary::ToRead(id) => to_read.push(id),
             }
         }
         let mut sorted = sorted.lock().unwrap_or_else(PoisonError::into_inner);
         sorted.0.append(&mut picked);
-        sorted.1.append(&mut not_enough);
+        sorted.1.append(&mut to_read);
     })?;
-    let (mut all, not_enough) = sorted.into_inner().unwrap_or_else(PoisonError::into_inner);
-    others.extend(not_enough);
+    let (mut all, to_read) = sorted.into_inner().unwrap_or_else(PoisonError::into_inner);
+    others.extend(to_read);
     let (read, unreadable) = read_runs(project, &others, read)?;
     all.extend(read);
     Ok((all, unreadable))

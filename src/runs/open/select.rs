@@ -77,14 +77,19 @@ impl<'a> Candidates<'a> {
 
     /// Why this one of several is the one to go on with, as the end of a sentence about it.
     fn why_this(&self, chosen: &RunSummary) -> &'static str {
-        let changed_before = |other: &&&RunSummary| other.head.updated_at <= chosen.head.updated_at;
-        if self.runs.iter().all(|other| changed_before(&other)) {
-            return "is the one that changed last";
+        let (mut is_last, mut unblocked, mut is_last_unblocked) = (true, 0, true);
+        for other in &self.runs {
+            let changed_later = other.head.updated_at > chosen.head.updated_at;
+            is_last &= !changed_later;
+            if other.head.status == RunStatus::Active {
+                unblocked += 1;
+                is_last_unblocked &= !changed_later;
+            }
         }
-        let unblocked: Vec<_> = self.runs.iter().filter(|other| other.head.status == RunStatus::Active).collect();
-        match unblocked.as_slice() {
-            [_] => "is the only one that is not blocked",
-            among if among.iter().all(changed_before) => "changed last of those that are not blocked",
+        match (is_last, unblocked, is_last_unblocked) {
+            (true, ..) => "is the one that changed last",
+            (_, 1, _) => "is the only one that is not blocked",
+            (.., true) => "changed last of those that are not blocked",
             _ => "changed last of those that no other session holds",
         }
     }

@@ -191,12 +191,8 @@ fn advance_as_seen(project: &OpenedProject, run: &dyn StoredRun, request: &Advan
         epoch: request.epoch,
         ..EmitRequest::default()
     };
-    let data = emit_by(
-        &project.cx,
-        &asked,
-        &Reporter { basis: Some(&basis), missing: MissingRun::Gone, ..Reporter::default() },
-    )?
-    .data;
+    let reporter = Reporter { basis: Some(&basis), missing: MissingRun::Gone, ..Reporter::default() };
+    let data = emit_by(&project.cx, &asked, &reporter)?.data;
     let is_over = data.run_status == "completed";
     Ok(AdvanceReport {
         run_id: data.run_id,
