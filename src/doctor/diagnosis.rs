@@ -11,7 +11,7 @@ use crate::host::GitRef;
 use crate::machine::Machine;
 use crate::model::{Help, Number, Seq, Timestamp};
 use crate::runs::OpenedProject;
-use crate::runs::open::checkout::{committed_beyond, places_of_log, places_of_lost, places_with};
+use crate::runs::open::checkout::{committed_beyond, is_elsewhere, places_of_log, places_of_lost, places_with};
 use crate::runs::open::fault::{has_other_run, put_back};
 use crate::runs::open::pinned::catalog_machine;
 use crate::store::StoredRun as _;
@@ -36,6 +36,12 @@ pub(super) fn diagnose(
     if let Err(left_out) = project.cx.refuse_left_out(project.root(), &format!(".flow/runs/{}", run.id())) {
         // What git has is not lost, and nothing may take its place.
         findings.add("left_out", run.path(), in_words(&left_out));
+        return Diagnosis { findings, rewrite: None };
+    }
+    if is_elsewhere(project, run) {
+        let message =
+            "the files of the run are not in this checkout: another branch or a stash has them, or they were removed";
+        findings.add("run_elsewhere", run.path(), message);
         return Diagnosis { findings, rewrite: None };
     }
     let mut facts = RunFacts::gather(&project.cx.disk, run);

@@ -88,12 +88,6 @@ fn missing(facts: &RunFacts, run: &Reconciled, found: &mut Findings) {
         found.add("run_yaml_missing", &path, message).mend(RepairStep::Recover);
         return;
     }
-    if facts.leftover {
-        let message =
-            "the files of the run are not in this checkout: another branch or a stash has them, or they were removed";
-        found.add("run_elsewhere", &facts.dir, message);
-        return;
-    }
     let message = "the run has neither a run.yaml nor a log that could rebuild it; bring one of them back with git, \
                    or remove the directory";
     found.add("run_empty", &facts.dir, message);

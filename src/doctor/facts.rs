@@ -14,7 +14,7 @@ use crate::host::lock_holder;
 use crate::model::{Explain as _, Number, RunId, Seq};
 use crate::store::local::layout::{ACTIVITIES, EVIDENCE, LOCK, LOG, QUARANTINE};
 use crate::store::local::{RunDir, WriterNote};
-use crate::store::{LogScan, Presence, StoreError, StoredRun as _};
+use crate::store::{LogScan, StoreError, StoredRun as _};
 
 /// The content of a file, or why there is none.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,8 +71,6 @@ pub(super) struct RunFacts {
     pub(super) committed: Option<Seq>,
     /// The process that holds the run's lock. It is alive, and may be in the middle of a commit.
     pub(super) writer: Option<u32>,
-    /// Whether git removed the run's files from this checkout.
-    pub(super) leftover: bool,
     /// Whether the run is a copy of one that several machines share.
     pub(super) is_copy: bool,
     /// Directories that cannot be read, and the reasons.
@@ -183,7 +181,6 @@ impl RunFacts {
             note: run.writer_note(),
             committed: None,
             writer,
-            leftover: run.presence() == Presence::Away,
             is_copy: false,
             unreadable,
         }

@@ -11,11 +11,12 @@ use crate::doctor::finding::{Finding, Findings};
 use crate::doctor::report::Severity;
 use crate::doctor::{project, shared};
 use crate::model::{Explain as _, Help, Kind, Problem, Suggestion};
+use crate::runs::open::checkout::may_be_elsewhere;
 use crate::runs::open::name::{Purpose, open_run};
 use crate::runs::{OpenedProject, Result};
 use crate::store::local::RunDir;
 use crate::store::local::layout::RUNS;
-use crate::store::{Document, Presence, StoreError, StoredRun};
+use crate::store::{Document, StoreError, StoredRun};
 
 /// How often a repair looks at what cannot be read.
 const LOOKS: usize = 3;
@@ -147,5 +148,5 @@ pub(super) fn survey(project: &OpenedProject, request: &DoctorRequest) -> Result
 
 /// Whether git removed the files of a run because it was pruned: there is nothing to look for.
 fn is_pruned(project: &OpenedProject, run: &RunDir) -> bool {
-    run.presence() == Presence::Away && matches!(project.runs().pruned(run.id()), Ok(Some(_)))
+    may_be_elsewhere(project, run) && matches!(project.runs().pruned(run.id()), Ok(Some(_)))
 }

@@ -14,14 +14,14 @@ use crate::doctor::lines::{earlier_number, is_same_text, last_line_with, open_en
 use crate::doctor::shared::work;
 use crate::engine::{Fault, History, Recap, Reconciled, Repair, Replay, blind_spots};
 use crate::model::{EventKind, Explain as _, Number, RunId, Seq, SessionId, Suggestion, counted};
-use crate::runs::open::checkout::elsewhere;
+use crate::runs::open::checkout::{elsewhere, may_be_elsewhere};
 use crate::runs::open::select::select_run;
 use crate::runs::open::shared::request_to_read;
 use crate::runs::open::view::hidden_by;
 use crate::runs::{Context, OpenedProject, Result, place_of_caller};
 use crate::store::local::is_cut_off;
 use crate::store::local::layout::{ACTIVITIES, ACTIVITY_TMP, LOCK, LOG, RUN_FILE};
-use crate::store::{ActivityFile, Presence, StoreError, StoreFlaw, StoredRun as _};
+use crate::store::{ActivityFile, StoreError, StoreFlaw};
 
 /// The report of `verify`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -91,7 +91,7 @@ pub fn verify(cx: &Context, request: &VerifyRequest) -> Result<VerifyReport> {
     let (of_store, told) = compared_with_store(&project, run.id());
     let hidden = hidden_by(&*run);
     let run = project.with_files_of(run.id())?.run(run.id())?;
-    if run.presence() == Presence::Away {
+    if may_be_elsewhere(&project, &run) {
         return Err(elsewhere(&project, &run));
     }
     let begun = Instant::now();

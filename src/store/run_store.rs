@@ -502,6 +502,8 @@ pub enum Presence {
     WithoutLog,
     /// Only files that git ignores: a checkout of another branch, or a stash, removed the others.
     Away,
+    /// Neither `run.yaml` nor the log, and other files. If git removed these two, the others were not committed yet.
+    Emptied,
 }
 
 /// The runs among which the open ones are.

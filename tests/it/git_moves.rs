@@ -375,6 +375,73 @@ fn a_run_in_which_this_checkout_recorded_nothing_is_elsewhere_as_well() {
     sandbox.flow(["verify", &run]).ok();
 }
 
+/// What is not committed when a branch is left stays: the last record of a run, its evidence, a note of people's.
+#[test]
+fn a_run_of_which_something_was_not_committed_is_elsewhere_as_well() {
+    let moves: [&[&[&str]]; 2] =
+        [&[&["commit", "-q", "-a", "--allow-empty", "-m", "work"], &["switch", "-q", "plain"]], &[&["stash", "-q"]]];
+    for (nth, moved) in moves.iter().enumerate() {
+        for left in ["activities/002-more.yaml", "evidence/shot.png", "note.txt"] {
+            let sandbox = Sandbox::new();
+            sandbox.git(&["commit", "-q", "--allow-empty", "-m", "start"]);
+            sandbox.git(&["branch", "plain"]);
+            sandbox.flow(["start", "debug", "--id", "r1", "--issue", "7"]).ok();
+            sandbox.record("r1", "preflight", "first");
+            sandbox.git(&["add", "-A"]);
+            if nth == 0 {
+                sandbox.git(&["commit", "-qm", "a run"]);
+            }
+            if left.starts_with("activities") {
+                sandbox.record("r1", "preflight", "more");
+            } else {
+                std::fs::create_dir_all(sandbox.run_dir("r1").join("evidence")).unwrap();
+                std::fs::write(sandbox.run_dir("r1").join(left), "kept").unwrap();
+            }
+            moved.iter().for_each(|args| sandbox.git(args));
+            assert!(sandbox.run_dir("r1").join(left).exists() && !sandbox.run_dir("r1").join("run.yaml").exists());
+            let place = if nth == 0 { "they are on branch main" } else { "they are in the stash" };
+            let named: [&[&str]; 4] = [
+                &["resume", "r1", "--json"],
+                &["record-activity", "--run-id", "r1", "--id", "x", "--json"],
+                &["verify", "r1", "--json"],
+                &["start", "debug", "--id", "r1", "--json"],
+            ];
+            for args in named {
+                let error = sandbox.flow(args).exits(3).error();
+                assert_eq!(error["code"], "run_elsewhere", "{left}: {error}");
+                assert!(error["help"].as_str().unwrap().starts_with(place), "{left}: {error}");
+            }
+            let resumed = sandbox.flow(["resume", "--json"]).exits(3).json();
+            assert_eq!((&resumed["verdict"], &resumed["unreadable"]), (&json!("none"), &json!([])), "{left}");
+            assert_eq!(sandbox.flow(["hud"]).ok().stdout, "", "{left}");
+            let report = sandbox.flow(["doctor", "--repair", "--json"]).ok().json();
+            let findings = report["findings"].as_array().unwrap();
+            assert!(findings.iter().any(|one| one["code"] == "run_elsewhere"), "{left}: {report}");
+            assert!(!sandbox.path(".flow/.gitattributes").exists(), "{left}: git could not switch back");
+            // Nothing of it keeps from other work, or from going back.
+            sandbox.flow(["start", "debug", "--id", "r2", "--issue", "7"]).ok();
+            std::fs::remove_file(sandbox.path(".flow/.gitattributes")).unwrap();
+            let back: &[&str] = if nth == 0 { &["switch", "-q", "main"] } else { &["stash", "pop", "-q"] };
+            sandbox.git(back);
+            sandbox.record("r1", "preflight", "afterwards");
+            sandbox.assert_sound("r1");
+        }
+    }
+}
+
+#[test]
+fn a_directory_with_neither_a_log_nor_a_place_in_git_is_damage() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    sandbox.record("r1", "preflight", "first");
+    for name in ["run.yaml", "events.jsonl"] {
+        std::fs::remove_file(sandbox.run_dir("r1").join(name)).unwrap();
+    }
+    assert_eq!(sandbox.flow(["resume", "r1", "--json"]).exits(65).error()["code"], "run_empty");
+    let report = sandbox.flow(["doctor", "--json"]).exits(65).json();
+    assert!(report["findings"].as_array().unwrap().iter().any(|one| one["code"] == "run_empty"), "{report}");
+}
+
 #[test]
 fn a_clone_keeps_locks_out_of_git_from_its_first_record_on() {
     let repo = Repo::new();

@@ -8,12 +8,12 @@ pub(crate) use crate::host::reader_left;
 use crate::model::{Event, Seq, SessionId};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
-use crate::runs::open::checkout::elsewhere;
+use crate::runs::open::checkout::{elsewhere, may_be_elsewhere};
 use crate::runs::open::listing::for_listing;
 use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::select::select_run;
 use crate::runs::open::shared::ask_store;
-use crate::store::{LogScan, Position, Presence, RefreshScope, StoredRun};
+use crate::store::{LogScan, Position, RefreshScope, StoredRun};
 
 /// Which events to read.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -92,7 +92,7 @@ fn logged_run(cx: &Context, request: &LogRequest) -> Result<(Box<dyn StoredRun>,
     let warnings = ask_store(&project, RefreshScope::All);
     let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
     // Its directory is here, but git has its log on another branch: no log would look like an empty one.
-    if run.presence() == Presence::Away { Err(elsewhere(&project, &*run)) } else { Ok((run, warnings)) }
+    if may_be_elsewhere(&project, &*run) { Err(elsewhere(&project, &*run)) } else { Ok((run, warnings)) }
 }
 
 /// A part of a log: at most `limit` events after the position `after`.

@@ -5,11 +5,10 @@ use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::look::card::{Card, read_card};
 use crate::runs::look::outlook::Definitions;
-use crate::runs::open::checkout::elsewhere;
+use crate::runs::open::checkout::{elsewhere, may_be_elsewhere};
 use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::recap::for_deciding;
 use crate::runs::write::begun::has_command_at_work;
-use crate::store::Presence;
 
 /// What the run `id` needs now, by its whole id.
 ///
@@ -18,7 +17,7 @@ use crate::store::Presence;
 pub fn card_of(cx: &Context, id: &str) -> Result<Card> {
     let project = cx.project()?;
     let run = open_run_exactly(&project, id)?;
-    if run.presence() == Presence::Away {
+    if may_be_elsewhere(&project, &*run) {
         return Err(elsewhere(&project, &*run));
     }
     Ok(read_card(&project, &*run, &Definitions::default())?.0)
@@ -44,7 +43,7 @@ pub fn cards_of<'r>(cx: &Context, ids: impl Iterator<Item = &'r RunId>) -> Resul
     let mut cards = Vec::new();
     for id in ids {
         if let Ok(run) = open_run_exactly(&project, id.as_str())
-            && run.presence() != Presence::Away
+            && !may_be_elsewhere(&project, &*run)
             && let Ok((card, _)) = read_card(&project, &*run, &definitions)
         {
             cards.push(card);

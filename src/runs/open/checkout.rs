@@ -7,7 +7,7 @@ use crate::model::{Help, Kind, Problem, RunId, Seq, Suggestion, first_few, quote
 use crate::runs::advice::Alternative;
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result, ends_at};
-use crate::store::{Document, LogScan, StoredRun};
+use crate::store::{Document, LogScan, Presence, StoredRun};
 
 /// Refuses a log with two joined histories: a record on top of one of them would hide the other.
 pub(crate) fn refuse_joined(run: &RunId, log: &LogScan) -> Result<()> {
@@ -43,7 +43,22 @@ pub(crate) fn rewound(project: &OpenedProject, run: &dyn StoredRun, last: Seq, n
         .into()
 }
 
-/// The error for a run whose files are not in this checkout.
+/// Whether git may have removed a run's files from this checkout. Without asking git: whether it has them, [`elsewhere`] finds.
+pub(crate) fn may_be_elsewhere(project: &OpenedProject, run: &dyn StoredRun) -> bool {
+    match run.presence() {
+        Presence::Away => true,
+        Presence::Emptied => project.cx.git.top(project.root()).is_some(),
+        Presence::Whole | Presence::WithoutLog => false,
+    }
+}
+
+/// Whether git removed a run's files from this checkout.
+pub(crate) fn is_elsewhere(project: &OpenedProject, run: &dyn StoredRun) -> bool {
+    may_be_elsewhere(project, run)
+        && (run.presence() == Presence::Away || !places_with(project, run, Seq(1)).is_empty())
+}
+
+/// The error for a run whose files git [may have removed](may_be_elsewhere) from this checkout.
 pub(crate) fn elsewhere(project: &OpenedProject, run: &dyn StoredRun) -> Error {
     // A commit in which it is pruned: git leaves what it ignores, such as the lock.
     match project.runs().pruned(run.id()) {
@@ -55,7 +70,23 @@ pub(crate) fn elsewhere(project: &OpenedProject, run: &dyn StoredRun) -> Error {
     if let Err(left_out) = project.cx.refuse_left_out(project.root(), &format!(".flow/runs/{}", run.id())) {
         return left_out;
     }
-    Error::Elsewhere { run: run.id().clone(), places: places_with(project, run, Seq(1)) }
+    let places = places_with(project, run, Seq(1));
+    if places.is_empty() && run.presence() == Presence::Emptied {
+        return empty(project, run);
+    }
+    Error::Elsewhere { run: run.id().clone(), places }
+}
+
+/// The error for a run whose files are nowhere.
+pub(crate) fn empty(project: &OpenedProject, run: &dyn StoredRun) -> Error {
+    let at = run.address(Document::Run);
+    let message = format!("{at} has neither a run.yaml nor a log that could rebuild it");
+    // git never has copies.
+    let help = match project.runs().copies_with(run.id()) {
+        Some(_) => "remove the directory; what is shared of the run comes again",
+        None => "bring run.yaml or events.jsonl back with git, or remove the directory",
+    };
+    Problem::new(Kind::Damaged, "run_empty", message).help(help).into()
 }
 
 /// The places where git has a log that is not in this checkout, although `run.yaml` shows the event `shown`. If there

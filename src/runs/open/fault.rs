@@ -5,8 +5,8 @@ use crate::engine::{EditFault, Fault, state_names};
 use crate::model::{Help, Kind, Problem, RunId, Suggestion};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Error;
-use crate::runs::open::checkout::{elsewhere, rewound};
-use crate::store::{Document, Presence, StoredRun};
+use crate::runs::open::checkout::{elsewhere, empty, may_be_elsewhere, rewound};
+use crate::store::{Document, StoredRun};
 
 /// The error of a command that cannot continue because of `fault`.
 pub(crate) fn refusal(project: &OpenedProject, run: &dyn StoredRun, fault: Fault) -> Error {
@@ -35,21 +35,12 @@ pub(crate) fn refusal(project: &OpenedProject, run: &dyn StoredRun, fault: Fault
         }
         Fault::Rewound { last, noted } => rewound(project, run, last, noted),
         Fault::Joined(what) => Error::Joined { run: run.id().clone(), what },
-        // Git does not know flow's own files, so they keep the directory of a run that it removed.
-        Fault::Empty if run.presence() == Presence::Away => elsewhere(project, run),
+        // Files that git does not know keep the directory of a run that it removed.
+        Fault::Empty if may_be_elsewhere(project, run) => elsewhere(project, run),
         Fault::Line(line) => damaged(run, &format!(":{}:1 is damaged: {}", line.line, line.fault)),
         Fault::Gap(lost) | Fault::EndLost(lost) => damaged(run, &format!(" is damaged: it lacks {}", lost.in_words())),
         Fault::Double(seq) => damaged(run, &format!(" is damaged: event {seq} is in it twice")),
-        Fault::Empty | Fault::Unread => {
-            let at = run.address(Document::Run);
-            let message = format!("{at} has neither a run.yaml nor a log that could rebuild it");
-            // git never has copies.
-            let help = match project.runs().copies_with(run.id()) {
-                Some(_) => "remove the directory; what is shared of the run comes again",
-                None => "bring run.yaml or events.jsonl back with git, or remove the directory",
-            };
-            Problem::new(Kind::Damaged, "run_empty", message).help(help).into()
-        }
+        Fault::Empty | Fault::Unread => empty(project, run),
     }
 }
 

@@ -5,10 +5,11 @@ use crate::engine::{Fault, held_by, read_run, reconcile_end};
 use crate::model::{Doing, GateStatus, Owned, RunHead, RunStatus, RunSummary, Seq};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
+use crate::runs::open::checkout::may_be_elsewhere;
 use crate::runs::open::fault::refusal;
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::view::View;
-use crate::store::{Presence, StoredRun};
+use crate::store::StoredRun;
 
 /// The summary of a run that is over, if it follows from `run.yaml` alone; only such a summary may be cached.
 pub(crate) fn to_remember(project: &OpenedProject, run: &dyn StoredRun) -> Option<RunSummary> {
@@ -49,7 +50,7 @@ impl Listed {
 /// The `run.yaml` of a run, before anything of its log is read; `None` if only that file is missing.
 pub(in crate::runs) fn text_of(project: &OpenedProject, run: &dyn StoredRun) -> Result<Option<RunText>> {
     let Some(text) = run.text()? else {
-        if run.presence() == Presence::Away {
+        if may_be_elsewhere(project, run) {
             // Do not search for the places of its files: there may be many such runs.
             return Err(Error::Elsewhere { run: run.id().clone(), places: Vec::new() });
         }

@@ -7,10 +7,10 @@ use crate::engine::{Caller, RunState};
 use crate::model::{Event, Kind, Problem, RunDocument, RunId, TextDigest, Timestamp};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
-use crate::runs::open::checkout::elsewhere;
+use crate::runs::open::checkout::{elsewhere, may_be_elsewhere};
 use crate::runs::open::shared::refuse_id_of_shared;
 use crate::runs::open::sparse::left_out_ids;
-use crate::store::{Address, NewRun, Presence, StoredRun, WorkKey};
+use crate::store::{Address, NewRun, StoredRun, WorkKey};
 
 /// A run that begins with these events, and its state. `work` is what no other open run may be about.
 ///
@@ -117,7 +117,7 @@ pub(in crate::runs) fn known_run(project: &OpenedProject, id: Option<&RunId>, is
         Err(error) if error.is_not_found() => return Ok(None),
         opened => opened?,
     };
-    if run.presence() == Presence::Away {
+    if may_be_elsewhere(project, &*run) {
         return Err(elsewhere(project, &*run));
     }
     let is_shared = project.runs().copies_with(id).is_some();

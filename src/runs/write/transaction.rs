@@ -30,7 +30,9 @@ use crate::model::{
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
 use crate::runs::here::{interview_command, named_here};
-use crate::runs::open::checkout::{elsewhere, refuse_joined, refuse_log_elsewhere, refuse_what_git_has};
+use crate::runs::open::checkout::{
+    elsewhere, may_be_elsewhere, refuse_joined, refuse_log_elsewhere, refuse_what_git_has,
+};
 use crate::runs::open::fault::refusal;
 use crate::runs::open::name::refuse_pruned;
 use crate::runs::open::pinned::catalog_machine;
@@ -195,11 +197,12 @@ impl<'a> Transaction<'a> {
         told: &mut Vec<String>,
     ) -> Result<Option<Self>> {
         let now = request.writer.since;
-        match run.presence() {
-            // Check this before taking the lock, which would create a log.
-            Presence::Away => return Err(elsewhere(project, run)),
-            Presence::WithoutLog => refuse_log_elsewhere(project, run)?,
-            Presence::Whole => {}
+        // Check this before taking the lock, which would create a log.
+        if may_be_elsewhere(project, run) {
+            return Err(elsewhere(project, run));
+        }
+        if run.presence() == Presence::WithoutLog {
+            refuse_log_elsewhere(project, run)?;
         }
         // Before the writer leaves anything that must never be committed.
         project.keep_out_of_git(request)?;

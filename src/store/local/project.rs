@@ -16,7 +16,7 @@ use crate::store::local::layout::{
     LOG, NEW_RUN, OWN_NAMES, RUN_FILE, RUNS, SCHEMAS, SHARED, WORKFLOWS,
 };
 use crate::store::local::lock::Lock;
-use crate::store::local::run_dir::{RunDir, is_leftover};
+use crate::store::local::run_dir::{RunDir, is_emptied_run, is_leftover};
 use crate::store::request::WriteRequest;
 use crate::store::run_store::RunStore;
 
@@ -383,8 +383,7 @@ impl Project {
         Ok(first)
     }
 
-    /// Whether `.flow` has only files that flow keeps out of git: a checkout of a branch without `.flow` removed the
-    /// others.
+    /// Whether `.flow` has only files that git does not know: a checkout of a branch without `.flow` removed the others.
     #[must_use]
     pub fn is_leftover(&self) -> bool {
         // Where one of them cannot be looked at, it may be there.
@@ -393,7 +392,7 @@ impl Project {
         }
         let Ok(Some(runs)) = self.flow.find_dir(RUNS) else { return false };
         let names = runs.names().unwrap_or_default();
-        !names.is_empty() && names.iter().all(|name| runs.open_dir(name).is_ok_and(|run| is_leftover(&run)))
+        !names.is_empty() && names.iter().all(|name| runs.open_dir(name).is_ok_and(|run| is_emptied_run(&run)))
     }
 
     /// Opens a run.

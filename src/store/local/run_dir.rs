@@ -91,6 +91,9 @@ impl StoredRun for RunDir {
         if is_leftover(&self.dir) {
             return Presence::Away;
         }
+        if is_emptied_run(&self.dir) {
+            return Presence::Emptied;
+        }
         let lacks_log = !self.dir.exists(LOG).unwrap_or(true) && self.dir.exists(RUN_FILE).unwrap_or(false);
         if lacks_log { Presence::WithoutLog } else { Presence::Whole }
     }
@@ -238,6 +241,12 @@ pub(super) fn is_leftover(run: &Dir) -> bool {
     // A run in which this checkout recorded nothing has no lock: git then leaves the empty directories.
     let has_trace = names.iter().any(|name| [LOCK, EVIDENCE].contains(&name.as_str()));
     has_trace && names.iter().all(|name| is_never_committed(name) || is_emptied(run, name))
+}
+
+/// Whether a run's directory has neither `run.yaml` nor the log, and something else. What cannot be looked at may be there.
+pub(super) fn is_emptied_run(run: &Dir) -> bool {
+    let lacks_both = !run.exists(RUN_FILE).unwrap_or(true) && !run.exists(LOG).unwrap_or(true);
+    lacks_both && run.names().is_ok_and(|names| !names.is_empty())
 }
 
 /// Whether `name` is a directory of a run from which git removed all files.
