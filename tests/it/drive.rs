@@ -779,6 +779,18 @@ fn the_answer_that_a_command_asked_for_reaches_it() {
 }
 
 #[test]
+fn a_fork_is_driven_by_the_command_of_its_parent_and_not_its_parent() {
+    let project = Project::new(GRAPH);
+    project.drive(&["--on", "agent=false", "--on", "tool=true", "--max-iter", "1"]);
+    let before = project.0.events("r1").len();
+    project.0.flow(["fork", "r1", "--id", "child"]).ok();
+    let next = project.0.flow(["resume", "child", "--json"]).json()["next"].to_string();
+    assert!(next.contains("flow drive job.graph.yaml --run-id child --on agent=false"), "{next}");
+    assert!(!next.contains("--run-id r1"), "{next}");
+    assert_eq!(project.0.events("r1").len(), before);
+}
+
+#[test]
 fn a_run_knows_the_command_that_drives_it_and_resume_advises_it() {
     let project = Project::new(GRAPH);
     let agent = r#"agent=printf %s "it's $FLOW_DRIVEN_STATE"; cat > told-$FLOW_DRIVEN_STATE"#;

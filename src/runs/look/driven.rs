@@ -26,6 +26,8 @@ pub(in crate::runs) fn driver_from_here(project: &OpenedProject, view: &View) ->
         command = match (word.strip_prefix("--"), words.clone().next()) {
             (Some(name), Some(value)) => {
                 words.next();
+                // A fork has the command of its parent.
+                let value = if name == "run-id" { run.id.as_str() } else { value };
                 command.option(name, value)
             }
             _ => command.value(word),
