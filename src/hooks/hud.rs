@@ -9,7 +9,7 @@ use crate::hooks::hook::{READING, logged};
 use crate::hooks::payload::{HostInput, Payload};
 use crate::model::{ModeName, SessionId};
 use crate::modes::{self, ModeListRequest, ModeScope};
-use crate::runs::{self, Context, OpenWork, OtherWorktree, Overview, RunPosition, Unreadable, UnseenStore};
+use crate::runs::{self, Context, OpenWork, OtherWorktree, Overview, RunPosition, ShortNames, Unreadable, UnseenStore};
 
 /// Whose run to show.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -73,7 +73,8 @@ pub fn hud(cx: &Context, request: &HudRequest) -> runs::Result<HudReport> {
         report.modes = modes.active;
     }
     if let Some(brief) = run {
-        report.name = Some(runs::short_name(&project, &brief.position.run_id)?);
+        let run = &brief.position.run_id;
+        report.name = Some(ShortNames::of(&project, [run]).of_run(run).to_owned());
         report.others = brief.others;
         report.run = Some(brief.position);
     }

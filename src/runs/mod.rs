@@ -93,7 +93,6 @@ pub use new_workflow::{WorkflowNewReport, WorkflowNewRequest, workflow_new};
 pub use open::copies::show_events;
 pub use open::listed::ListedRun;
 pub(crate) use open::listed::ShortNames;
-pub(crate) use open::name::short_name;
 pub use open::reading::Unreadable;
 pub(crate) use open::reading::passed_over_in_words;
 pub(crate) use open::same_work::work_of;

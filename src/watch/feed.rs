@@ -31,8 +31,9 @@ pub fn once(cx: &Context, watching: &Watching) -> Result<(String, Vec<String>)> 
         Some(id) => pages::run(&RunFacts::read(&mut feed, &id, LATEST, false)?, cx.now(), columns),
         None => {
             let filter = CardFilter { limit: usize::MAX, ..list_filter(watching) };
-            let mut lines = vec![pages::list_title(&feed.cards(&filter))];
-            lines.extend(pages::list(&feed.cards(&filter), &filter, cx.now(), columns));
+            let cards = feed.cards(&filter);
+            let mut lines = vec![pages::list_title(&cards)];
+            lines.extend(pages::list(&cards, &feed.short_names(&cards), &filter, cx.now(), columns));
             lines
         }
     };

@@ -193,3 +193,18 @@ fn the_home_directory_becomes_a_project_only_when_it_is_meant() {
     // What is there already is used as anywhere.
     flow_in(&sandbox, &home, &["start", "debug"]).ok();
 }
+
+#[test]
+fn a_refused_start_makes_nothing_in_a_project_that_is_there() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--issue", "1", "--id", "r1"]).ok();
+    fs::remove_file(sandbox.path(".flow/.gitattributes")).unwrap();
+    let report =
+        ["emit", "--workflow", "debug", "--run-id", "R1", "--type", "btw_update", "--data", r#"{"message":"a"}"#];
+    for args in [&["start", "debug", "--issue", "1"][..], &["start", "debug", "--id", "R1"], &report] {
+        sandbox.flow(args).exits(1);
+        assert!(!sandbox.path(".flow/.gitattributes").exists(), "{args:?}");
+    }
+    sandbox.flow(["start", "debug", "--id", "r2"]).ok();
+    assert!(sandbox.path(".flow/.gitattributes").exists());
+}

@@ -274,6 +274,31 @@ fn flow_run_names_the_run_or_is_an_error() {
     }
 }
 
+#[test]
+fn every_reader_takes_flow_run_for_the_same_run() {
+    let sandbox = repository();
+    let over = start(&sandbox, &["--issue", "42"]);
+    sandbox.flow(["cancel", &over, "--reason", "again"]).ok();
+    let open = start(&sandbox, &["--issue", "42"]);
+    start(&sandbox, &["--id", "other"]);
+    let with = |named: &str, args: &[&str], input: &str| {
+        let mut command = sandbox.flow_command();
+        command.args(args).env("FLOW_RUN", named);
+        run(command, input)
+    };
+    // Its end fits a run that is over as well, which is enough to read.
+    assert_eq!(with("issue-42", &["resume", "--json"], "").ok().json()["run_id"], open.as_str());
+    assert_eq!(with("issue-42", &["hud", "--json"], "").ok().json()["run"]["run_id"], open.as_str());
+    let payload = json!({ "session_id": "z", "cwd": sandbox.root() }).to_string();
+    let told = with("issue-42", &["hook", "claude-code", "session-start"], &payload).ok().stdout;
+    assert!(told.contains(&open) && !told.contains("run other"), "{told}");
+    // Of two that it may be, none is taken.
+    start(&sandbox, &["--issue", "42", "--another"]);
+    for args in [["resume", "--json"], ["hud", "--json"]] {
+        assert_eq!(with("issue-42", &args, "").exits(2).error()["code"], "ambiguous_run", "{args:?}");
+    }
+}
+
 /// GitLab numbers issues and merge requests apart.
 #[test]
 fn an_address_names_what_it_is_about_and_not_the_other_thing_of_its_number() {
@@ -329,6 +354,47 @@ fn the_status_line_prints_a_name_that_works() {
     let second = start(&sandbox, &["--issue", "7", "--id", "2031-01-01T000000Z-issue-7"]);
     assert_eq!(name(), second);
     sandbox.flow(["block", &name(), "--reason", "x"]).ok();
+}
+
+#[test]
+fn every_name_that_a_list_prints_is_taken_by_every_command_for_that_run() {
+    let sandbox = repository();
+    // The second of each pair makes the short name of the first one useless: as the beginning of its id, as its end, as another
+    // run of the same name that is over, and as the name of a run that is not open here.
+    let first = start(&sandbox, &["--goal", "fix"]);
+    start(&sandbox, &["--id", "fix-two"]);
+    let second = start(&sandbox, &["--goal", "cache"]);
+    start(&sandbox, &["--id", "hot-cache"]);
+    let over = start(&sandbox, &["--issue", "42"]);
+    sandbox.flow(["cancel", &over, "--reason", "again"]).ok();
+    let third = start(&sandbox, &["--issue", "42"]);
+    let alone = start(&sandbox, &["--goal", "alone"]);
+    for id in [&first, &second, &third, &alone] {
+        sandbox.flow(["block", id, "--reason", "wait"]).ok();
+    }
+    for face in [&["list"][..], &["list", "--status", "blocked"], &["attention"], &["watch", "--once"]] {
+        let text = sandbox.flow(face).ok().stdout;
+        for id in [&first, &second, &third] {
+            assert!(text.contains(id.as_str()), "{face:?}: {text}");
+        }
+        assert!(text.contains(" alone ") && !text.contains(&alone), "{face:?}: {text}");
+    }
+    sandbox.flow(["unblock", "alone", "--reason", "go"]).ok();
+    // A beginning is not meant for sure where another open run ends so.
+    let refused = sandbox.flow(["cancel", "fix", "--reason", "x", "--json"]).exits(2).error();
+    assert_eq!(refused["message"], format!("fix fits several runs: {first}, fix-two"));
+    assert_eq!(shown(&sandbox, "fix"), "fix-two");
+    sandbox.flow(["cancel", "fix-t", "--reason", "x"]).ok();
+}
+
+#[test]
+fn a_status_line_tells_of_a_run_that_is_only_a_link() {
+    let sandbox = repository();
+    sandbox.flow(["init"]).ok();
+    std::os::unix::fs::symlink("/nowhere", sandbox.path(".flow/runs/bad")).unwrap();
+    assert_eq!(sandbox.flow(["hud"]).ok().stdout, "bad  unreadable\n");
+    let told = sandbox.flow(["hud", "--json"]).ok().json();
+    assert_eq!(told["unreadable"][0]["run_id"], "bad");
 }
 
 #[test]

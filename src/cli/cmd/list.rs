@@ -2,7 +2,7 @@
 
 use crate::cli::args::ListArgs;
 use crate::cli::cmd::look::usage::usage_or_dash;
-use crate::cli::cmd::run_rows::rows;
+use crate::cli::cmd::run_rows::{rows, short_names};
 use crate::cli::cmd::worktrees;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::TextPage;
@@ -49,7 +49,8 @@ pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> Ended {
     // Programs get what the list has without reading any log.
     let open = report.runs[..shown].iter().filter(|run| !out.is_json() && !run.head.status.is_terminal());
     let cards = runs::cards_of(&cx.offline(), open.map(|run| &run.head.run_id))?;
-    let exit = out.answer(&report, |page| fill(&report, &cards, shown, now, page));
+    let names = short_names(cx, report.runs[..shown].iter().map(|run| &run.head.run_id));
+    let exit = out.answer(&report, |page| fill(&report, &names, &cards, shown, now, page));
     if shown < report.runs.len() {
         let more = report.runs.len() - shown;
         out.aside(&format!("{more} more; `flow list --limit {}` shows all\n", report.runs.len()));
@@ -57,18 +58,17 @@ pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> Ended {
     Ok(exit)
 }
 
-fn fill(report: &ListReport, cards: &[Card], shown: usize, now: Timestamp, page: &mut TextPage) {
+fn fill(report: &ListReport, names: &ShortNames, cards: &[Card], shown: usize, now: Timestamp, page: &mut TextPage) {
     page.cut_long_values();
-    rows(&report.runs[..shown], cards, now, 0, page);
+    rows(&report.runs[..shown], names, cards, now, 0, page);
     if let Some(used) = &report.usage {
-        usage(used, shown, page);
+        usage(used, names, shown, page);
     }
     worktrees::show(&report.worktrees, now, page);
 }
 
 /// What the work of the shown runs used, then that of all listed runs.
-fn usage(used: &ListUsage, shown: usize, page: &mut TextPage) {
-    let names = ShortNames::of(used.runs.iter().map(|run| &run.run_id));
+fn usage(used: &ListUsage, names: &ShortNames, shown: usize, page: &mut TextPage) {
     let mut rows = Vec::new();
     for run in used.runs.iter().take(shown) {
         rows.push([names.of_run(&run.run_id).to_owned(), usage_or_dash(&run.sum.totals)]);

@@ -1,9 +1,9 @@
 //! Runs as lines of a list: what each is first, in columns that fit the terminal.
 
 use crate::cli::page::{CARE, TextPage, brief, or_empty};
-use crate::model::Timestamp;
+use crate::model::{RunId, Timestamp};
 use crate::picture::{age, columns as width_of, cut, waits_for};
-use crate::runs::{Card, ListedRun, Need, ShortNames, Unreadable, columns};
+use crate::runs::{Card, Context, ListedRun, Need, ShortNames, Unreadable, columns};
 
 /// The gap between columns.
 const GAP: usize = 2;
@@ -19,14 +19,25 @@ pub(super) enum Shrink {
     Whole,
 }
 
+/// The names of runs of the caller's project.
+pub(super) fn short_names<'r>(cx: &Context, shown: impl IntoIterator<Item = &'r RunId>) -> ShortNames {
+    cx.project().map(|project| ShortNames::of(&project, shown)).unwrap_or_default()
+}
+
 /// One line for each run of a list. What it waits for is that of its card, if that was read.
-pub(super) fn rows(runs: &[ListedRun], cards: &[Card], now: Timestamp, indent: usize, page: &mut TextPage) {
+pub(super) fn rows(
+    runs: &[ListedRun],
+    names: &ShortNames,
+    cards: &[Card],
+    now: Timestamp,
+    indent: usize,
+    page: &mut TextPage,
+) {
     const TITLE: usize = 0;
     const NAME: usize = 1;
     const WORKFLOW: usize = 2;
     const PHASE: usize = 4;
     const REASON: usize = 6;
-    let names = ShortNames::of(runs.iter().map(|run| &run.head.run_id));
     let mut table = Vec::new();
     for run in runs {
         let card = cards.iter().find(|card| card.run.head.run_id == run.head.run_id);

@@ -27,6 +27,6 @@ pub(super) fn show(worktrees: &[OtherWorktree], now: Timestamp, page: &mut TextP
         } else if !worktree.runs.is_empty() {
             page.line(&format!("  in worktree {}", worktree.path.display()));
         }
-        rows(&worktree.runs, &[], now, 4, page);
+        rows(&worktree.runs, &worktree.names, &[], now, 4, page);
     }
 }

@@ -22,7 +22,7 @@ use crate::runs::live::observe::Observed;
 use crate::runs::live::stats::WorkflowUse;
 use crate::runs::look::card::{Card, CardGroup, assess, holder_life, read_card, reason_of_over};
 use crate::runs::look::outlook::{Definitions, OpenedRun};
-use crate::runs::open::listed::ListedRun;
+use crate::runs::open::listed::{ListedRun, ShortNames};
 use crate::runs::open::name::refuse_pruned;
 use crate::runs::open::reading::{FromSummary, Unreadable, read_all_with};
 use crate::runs::open::shared::{UnseenStore, ask_store};
@@ -439,6 +439,12 @@ impl Feed {
         let workflows = workflows.into_iter().map(WorkflowId::to_string).collect();
         let unseen_store = UnseenStore::of(&self.project);
         CardsReport { groups, unreadable: self.unreadable.values().cloned().collect(), workflows, unseen_store }
+    }
+
+    /// The names of the runs on these cards.
+    pub(crate) fn short_names(&self, cards: &CardsReport) -> ShortNames {
+        let shown = cards.groups.iter().flat_map(|group| &group.cards);
+        ShortNames::of(&self.project, shown.map(|card| &card.run.head.run_id))
     }
 
     /// All open runs.

@@ -115,6 +115,11 @@ pub(crate) fn overview(cx: &Context, work: Option<&OpenWork>, session: Option<&S
     // Its own project first: there may not be time for the other worktrees.
     let found = resume_of_session(work, session, None);
     let worktrees = other_worktrees(cx, RUNS_NAMED);
+    let unreadable = &work.runs.unreadable;
+    if found.is_err() && !unreadable.is_empty() {
+        // The only run may be what no run is, such as a link. What could be read is told all the same.
+        return Ok(Overview { unreadable: unreadable.clone(), worktrees, ..Overview::default() });
+    }
     let (mut report, view) = found?;
     let passed_over = work.runs.passed_over;
     let unreadable = std::mem::take(&mut report.unreadable);

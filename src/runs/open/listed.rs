@@ -1,12 +1,13 @@
 //! A run in a list.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::model::{ForkPoint, Issue, RunHead, RunId, RunSummary, SessionId, StateName};
 use crate::runs::open::shared::Sharing;
+use crate::store::Project;
 
 /// One line of a list.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -99,24 +100,43 @@ pub(in crate::runs) fn mentions(run: &ListedRun, text: &str) -> bool {
     texts.into_iter().flatten().any(|shown| shown.to_lowercase().contains(&text))
 }
 
-/// The names of runs that are shown together: without the time of their start where that is enough to tell them apart.
-#[derive(Debug)]
-pub(crate) struct ShortNames<'a>(HashMap<&'a str, usize>);
+/// The runs that a name without the time of their start is enough for: every command takes it for this run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ShortNames(HashSet<RunId>);
 
-impl<'a> ShortNames<'a> {
-    /// The names of these runs.
-    pub(crate) fn of(runs: impl Iterator<Item = &'a RunId>) -> Self {
-        let mut times = HashMap::new();
-        for run in runs {
-            *times.entry(run.name()).or_default() += 1;
+impl ShortNames {
+    /// The names of these runs of a project. Where its runs cannot be listed, they are their ids.
+    pub(crate) fn of<'r>(project: &Project, shown: impl IntoIterator<Item = &'r RunId>) -> Self {
+        let mut by_name = HashMap::new();
+        for run in shown {
+            // A number would be that of an issue.
+            if !run.name().bytes().all(|byte| byte.is_ascii_digit()) {
+                by_name.insert(run.name(), run);
+            }
         }
-        Self(times)
+        if by_name.is_empty() {
+            return Self::default();
+        }
+        let Ok(mut ids) = project.runs().ids() else { return Self::default() };
+        ids.sort_unstable();
+        for id in &ids {
+            for (dash, _) in id.as_str().match_indices('-') {
+                let end = &id.as_str()[dash + 1..];
+                if by_name.get(end).is_some_and(|run| *run != id) {
+                    by_name.remove(end);
+                }
+            }
+        }
+        by_name.retain(|name, run| {
+            let first = ids.partition_point(|id| id.as_str() < *name);
+            let begin_so = ids[first..].iter().take_while(|id| id.as_str().starts_with(*name));
+            begin_so.into_iter().all(|id| id == *run)
+        });
+        Self(by_name.into_values().cloned().collect())
     }
 
     /// The name of one of them.
     pub(crate) fn of_run<'r>(&self, run: &'r RunId) -> &'r str {
-        // A number would be that of an issue.
-        let is_number = run.name().bytes().all(|byte| byte.is_ascii_digit());
-        if is_number || self.0.get(run.name()).is_none_or(|times| *times > 1) { run.as_str() } else { run.name() }
+        if self.0.contains(run) { run.name() } else { run.as_str() }
     }
 }

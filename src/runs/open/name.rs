@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use crate::model::{Issue, Kind, Problem, Remote, RunId, RunSummary, first_few, quoted};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
+use crate::runs::open::checkout::may_be_elsewhere;
 use crate::runs::open::reading::{Runs, read_all, reasons};
 use crate::runs::open::shared::brings_news;
 use crate::runs::open::sparse::{refuse_left_out_name, refuse_left_out_run};
 use crate::runs::open::worktrees::in_other_worktrees;
 use crate::runs::user_state::git_state;
-use crate::store::{Presence, Project, RefreshScope, StoredRun};
+use crate::store::{Project, RefreshScope, StoredRun};
 
 /// The name for the run that was started last, even if it is over.
 pub(crate) const LATEST: &str = "@latest";
@@ -80,8 +81,8 @@ fn worktree_with(cx: &Context, given: &str) -> Option<PathBuf> {
         };
         if let Some(id) = named
             && let Ok(run) = project.runs().open(&id)
-            // That worktree may have flow's own files of the run only.
-            && run.presence() != Presence::Away
+            // That worktree may have only files of the run that git does not know.
+            && !may_be_elsewhere(&project, &*run)
         {
             return Some(path);
         }
@@ -194,22 +195,31 @@ fn run_like(project: &OpenedProject, given: &str, purpose: Purpose) -> Result<Op
     if given.is_empty() {
         return Ok(None);
     }
-    let (mut fitting, others): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| id.as_str().starts_with(given));
+    let (mut fitting, mut others): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| id.as_str().starts_with(given));
+    let end = format!("-{given}");
+    others.retain(|id| id.as_str().ends_with(&end));
     let by_end = fitting.is_empty();
     if by_end {
-        let end = format!("-{given}");
-        fitting = others;
-        fitting.retain(|id| id.as_str().ends_with(&end));
+        fitting = std::mem::take(&mut others);
+    } else if purpose == Purpose::Read {
+        others.clear();
     }
-    if fitting.len() < 2 {
+    if fitting.len() < 2 && others.is_empty() {
         return Ok(fitting.pop());
     }
     let runs = Runs::read_open(project)?;
-    let mut open = fitting.clone();
     // A run that cannot be read may be open.
-    open.retain(|id| {
+    let is_open = |id: &RunId| {
         runs.open().any(|run| run.head.run_id == *id) || runs.unreadable.iter().any(|run| run.run_id == id.as_str())
-    });
+    };
+    // People see the ends of ids in lists, so the beginning of another one is not meant for sure.
+    others.retain(is_open);
+    if !others.is_empty() {
+        fitting.extend(others);
+        return only(given, fitting);
+    }
+    let mut open = fitting.clone();
+    open.retain(is_open);
     // A record in the wrong run stays there, so to write an end of an id must fit one run alone.
     let is_sure = purpose == Purpose::Read || !by_end;
     match open.as_slice() {
@@ -217,22 +227,6 @@ fn run_like(project: &OpenedProject, given: &str, purpose: Purpose) -> Result<Op
         [_, _, ..] if is_sure => only(given, open),
         _ => only(given, fitting),
     }
-}
-
-/// The shortest name of a run that every command takes for it: its id without the time, if no other run has that name and it is
-/// not a number, which would be that of an issue.
-pub(crate) fn short_name(project: &Project, run: &RunId) -> Result<String> {
-    let name = run.name();
-    if name == run.as_str() || name.parse::<u64>().is_ok() {
-        return Ok(run.to_string());
-    }
-    let end = format!("-{name}");
-    for other in project.runs().ids()? {
-        if other != *run && (other.as_str().starts_with(name) || other.as_str().ends_with(&end)) {
-            return Ok(run.to_string());
-        }
-    }
-    Ok(name.to_owned())
 }
 
 /// The only one of these runs; refuses several.

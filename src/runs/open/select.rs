@@ -133,10 +133,19 @@ pub(crate) fn run_in_environment(cx: &Context) -> Result<Option<RunId>> {
 /// that may be about another project.
 pub(crate) fn heeding_own_run_only(cx: &Context) -> Context {
     let mut cx = cx.clone();
-    if !matches!(run_in_environment(&cx), Ok(Some(_))) {
+    if cx.env.run.is_some() && !is_named_in_environment(&cx) {
         cx.env.run = None;
     }
     cx
+}
+
+/// Whether `FLOW_RUN` names a run of the project, or several.
+fn is_named_in_environment(cx: &Context) -> bool {
+    let Ok(project) = cx.project() else { return false };
+    match named_run(&project, None, Purpose::Read) {
+        Ok(run) => run.is_some(),
+        Err(error) => error.problem().code == "ambiguous_run",
+    }
 }
 
 /// The run that a reading command is about: the one that is named; otherwise the session's, the newest of the branch that is

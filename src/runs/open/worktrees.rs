@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::model::Explain as _;
 use crate::runs::context::Context;
 use crate::runs::error::Result;
-use crate::runs::open::listed::ListedRun;
+use crate::runs::open::listed::{ListedRun, ShortNames};
 use crate::runs::open::reading::{Runs, passed_over_in_words};
 use crate::runs::open::tree::below_top;
 use crate::store::Project;
@@ -22,6 +22,9 @@ pub struct OtherWorktree {
     pub open_runs: usize,
     /// The newest of them; how many depends on the request.
     pub runs: Vec<ListedRun>,
+    /// Their names there.
+    #[serde(skip)]
+    pub(crate) names: ShortNames,
     /// Why its runs cannot be read.
     pub error: Option<String>,
 }
@@ -54,15 +57,18 @@ pub(crate) const RUNS_NAMED: usize = 5;
 pub(crate) fn other_worktrees(cx: &Context, named: usize) -> Vec<OtherWorktree> {
     let mut others = Vec::new();
     for (path, cx) in in_other_worktrees(cx) {
-        match open_runs(&cx) {
-            Ok((runs, None)) if runs.is_empty() => {}
-            Ok((mut runs, error)) => {
-                let open_runs = runs.len();
-                runs.truncate(named);
-                others.push(OtherWorktree { path, open_runs, runs, error });
-            }
+        match open_runs(&cx, path.clone(), named) {
+            Ok(worktree) if worktree.open_runs == 0 && worktree.error.is_none() => {}
+            Ok(worktree) => others.push(worktree),
             Err(error) => {
-                others.push(OtherWorktree { path, open_runs: 0, runs: Vec::new(), error: Some(error.one_line()) });
+                let error = Some(error.one_line());
+                others.push(OtherWorktree {
+                    path,
+                    open_runs: 0,
+                    runs: Vec::new(),
+                    names: ShortNames::default(),
+                    error,
+                });
             }
         }
     }
@@ -70,12 +76,15 @@ pub(crate) fn other_worktrees(cx: &Context, named: usize) -> Vec<OtherWorktree> 
 }
 
 /// The open runs of a project, and why others are missing.
-fn open_runs(cx: &Context) -> Result<(Vec<ListedRun>, Option<String>)> {
+fn open_runs(cx: &Context, path: PathBuf, named: usize) -> Result<OtherWorktree> {
     let project = cx.project()?;
-    let runs = Runs::read_open(&project)?;
-    let missing = match runs.unreadable.first() {
+    let found = Runs::read_open(&project)?;
+    let error = match found.unreadable.first() {
         Some(run) => Some(format!("{} cannot be read: {}", run.run_id, run.reason)),
-        None => passed_over_in_words(runs.passed_over),
+        None => passed_over_in_words(found.passed_over),
     };
-    Ok((runs.open().cloned().map(ListedRun::from).collect(), missing))
+    let open_runs = found.open().count();
+    let runs: Vec<_> = found.open().take(named).cloned().map(ListedRun::from).collect();
+    let names = ShortNames::of(&project, runs.iter().map(|run| &run.head.run_id));
+    Ok(OtherWorktree { path, open_runs, runs, names, error })
 }

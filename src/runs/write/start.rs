@@ -134,11 +134,17 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
     {
         return Err(Error::Usage(format!("--journal: {why}")));
     }
-    // Only now: a refused start leaves no `.flow` behind.
-    let (project, made) = cx.project_or_made()?;
-    if let Some(id) = &request.id {
-        refuse_same_but_for_case(&project, id)?;
+    if let Some(project) = &existing {
+        if let Some(id) = &request.id {
+            refuse_same_but_for_case(project, id)?;
+        }
+        if !request.another && known.is_none() {
+            let same = SameWork::new(request.issue.clone(), request.pr, machine.id());
+            refuse_second_run(project, request.id.as_ref(), &same)?;
+        }
     }
+    // Only now: a refused start makes nothing in `.flow`.
+    let (project, made) = cx.project_or_made()?;
     let holder = holder_of_new_run(&project, &caller)?;
     let token = token_of_new_run(cx, &caller, now)?;
     let started = RunStarted {

@@ -27,11 +27,16 @@ pub(in crate::watch) fn list_title(cards: &CardsReport) -> PageLine {
 }
 
 /// The groups with their runs, in at most this many columns.
-pub(in crate::watch) fn list(cards: &CardsReport, filter: &CardFilter, now: Timestamp, width: usize) -> Vec<PageLine> {
+pub(in crate::watch) fn list(
+    cards: &CardsReport,
+    names: &ShortNames,
+    filter: &CardFilter,
+    now: Timestamp,
+    width: usize,
+) -> Vec<PageLine> {
     let shown: Vec<_> = cards.groups.iter().flat_map(|group| &group.cards).collect();
-    let names = ShortNames::of(shown.iter().map(|card| &card.run.head.run_id));
     // One table for all groups, so that their columns stand below each other.
-    let table = Table::of(&shown.iter().map(|card| ListRow::of(card, &names, now)).collect::<Vec<_>>(), width);
+    let table = Table::of(&shown.iter().map(|card| ListRow::of(card, names, now)).collect::<Vec<_>>(), width);
     let mut lines = Vec::new();
     for group in &cards.groups {
         let is_asked = filter.group.is_none() || filter.group == Some(group.group);
@@ -42,7 +47,7 @@ pub(in crate::watch) fn list(cards: &CardsReport, filter: &CardFilter, now: Time
         lines.push(PageLine::new());
         lines.push(heading(group));
         for card in &group.cards {
-            lines.push(table.line(&ListRow::of(card, &names, now)).about(card.run.head.run_id.clone()));
+            lines.push(table.line(&ListRow::of(card, names, now)).about(card.run.head.run_id.clone()));
         }
         lines.extend(left_out(group));
     }
@@ -93,7 +98,7 @@ struct ListRow {
 }
 
 impl ListRow {
-    fn of(card: &Card, names: &ShortNames<'_>, now: Timestamp) -> Self {
+    fn of(card: &Card, names: &ShortNames, now: Timestamp) -> Self {
         let head = &card.run.head;
         let (symbol, class, word) = look_of(card);
         let about = waits_for(card, now);
@@ -235,7 +240,7 @@ pub(in crate::watch) mod tests {
 
     fn shown(filter: &CardFilter, width: usize) -> Vec<String> {
         let (cards, _) = cards(filter);
-        let lines = list(&cards, filter, now(), width);
+        let lines = list(&cards, &ShortNames::default(), filter, now(), width);
         lines.iter().map(|line| line.cut(width).text().trim_end().to_owned()).collect()
     }
 
@@ -269,7 +274,7 @@ pub(in crate::watch) mod tests {
         let (mut cards, _) = cards(&CardFilter::default());
         let told = "`flow remote use git:origin` accepts it".to_owned();
         cards.unseen_store = Some(UnseenStore { store: "git:origin".to_owned(), acceptable: true, told });
-        let lines = list(&cards, &CardFilter::default(), now(), 100);
+        let lines = list(&cards, &ShortNames::default(), &CardFilter::default(), now(), 100);
         let told = "  The shared runs in git:origin are not seen here: `flow remote use git:origin` accepts it.";
         assert_eq!(lines.last().unwrap().text().trim_end(), told);
     }

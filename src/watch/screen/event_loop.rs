@@ -177,9 +177,11 @@ impl Shower {
         let is_shown = |view: View| self.screen.view == view;
         let sessions = is_shown(View::Sessions).then(|| modes::sessions_of(&self.cx, &open));
         let questions = is_shown(View::Questions).then(|| interviews::list(&self.cx));
+        let cards = feed.cards(&self.screen.filter);
         Shown {
             project,
-            cards: feed.cards(&self.screen.filter),
+            names: feed.short_names(&cards),
+            cards,
             run,
             sessions: sessions.map(|found| found.map_err(|error| error.one_line())),
             questions: questions.map(|found| found.map_err(|error| error.one_line())),

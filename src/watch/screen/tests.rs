@@ -4,7 +4,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
 
-use crate::runs::CardFilter;
+use crate::runs::{CardFilter, ShortNames};
 use crate::watch::pages::cards;
 use crate::watch::screen::draw::{Drawing, draw, room};
 use crate::watch::screen::key::Key;
@@ -16,6 +16,7 @@ fn shown(filter: &CardFilter) -> Shown {
     Shown {
         project: "demo".to_owned(),
         cards,
+        names: ShortNames::default(),
         run: Some(Ok(facts)),
         sessions: None,
         questions: None,

@@ -4,7 +4,7 @@ use crate::interviews::InterviewListReport;
 use crate::model::Timestamp;
 use crate::modes::SessionsReport;
 use crate::picture::{look_of, why_no_command};
-use crate::runs::{CardsReport, NextReport};
+use crate::runs::{CardsReport, NextReport, ShortNames};
 use crate::watch::acts::{RunAct, acts_on};
 use crate::watch::line::{Look, PageLine, wrapped};
 use crate::watch::pages;
@@ -18,6 +18,7 @@ use crate::watch::shown::RunFacts;
 pub(super) struct Shown {
     pub(super) project: String,
     pub(super) cards: CardsReport,
+    pub(super) names: ShortNames,
     /// The run that is shown, or why it cannot be.
     pub(super) run: Option<Result<RunFacts, String>>,
     /// The sessions or the questions, if they are shown, or why they cannot be.
@@ -75,7 +76,7 @@ fn runs(screen: &Screen, shown: &Shown, width: usize) -> ScreenPage {
     if let Some(text) = &screen.filter.search {
         head = head.plain(format!("  /{text}"));
     }
-    let lines = pages::list(&shown.cards, &screen.filter, shown.now, width);
+    let lines = pages::list(&shown.cards, &shown.names, &screen.filter, shown.now, width);
     of_list(screen, shown, ScreenPage { head, ..without_run("", lines) })
 }
 

@@ -143,7 +143,7 @@ fn elsewhere(report: &HudReport) -> String {
     let mut runs = Vec::new();
     for worktree in &report.worktrees {
         let place = worktree.path.file_name().unwrap_or_default().to_string_lossy();
-        runs.extend(worktree.runs.iter().map(|run| format!("{}@{place}", run.head.run_id.name())));
+        runs.extend(worktree.runs.iter().map(|run| format!("{}@{place}", worktree.names.of_run(&run.head.run_id))));
     }
     // A status line has room for one of them.
     match runs.as_slice() {

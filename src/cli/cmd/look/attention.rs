@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use crate::cli::args::AttentionArgs;
-use crate::cli::cmd::run_rows::{Shrink, fitted, place_of, unreadable};
+use crate::cli::cmd::run_rows::{Shrink, fitted, place_of, short_names, unreadable};
 use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
@@ -26,7 +26,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: &AttentionArgs, out: &mut Out
     }
     let report = runs::attention(cx, &AttentionRequest { all: args.all })?;
     out.warnings(&report.notes);
-    let exit = out.answer(&report, |page| fill(&report, cx.now(), page));
+    let exit = out.answer(&report, |page| fill(cx, &report, cx.now(), page));
     // Behind the answer, and not in it: a program reads that.
     out.aside(match (report.runs.is_empty() && report.unreadable.is_empty(), args.all) {
         (false, _) => "`flow resume RUN` says what to do about a run\n",
@@ -51,7 +51,7 @@ fn wait(cx: &Context, exec: &[OsString], out: &mut Out) -> Ended {
         out.warnings(&asker.news());
         let (report, news) = needs.look(cx)?;
         if exec.is_empty() && !news.is_empty() {
-            return Ok(out.answer(&report, |page| fill(&report, cx.now(), page)));
+            return Ok(out.answer(&report, |page| fill(cx, &report, cx.now(), page)));
         }
         for run in &news {
             out.warnings(&runs::call_about(run, exec).into_iter().collect::<Vec<_>>());
@@ -63,9 +63,9 @@ fn wait(cx: &Context, exec: &[OsString], out: &mut Out) -> Ended {
 }
 
 /// A table for each group.
-fn fill(report: &AttentionReport, now: Timestamp, page: &mut TextPage) {
+fn fill(cx: &Context, report: &AttentionReport, now: Timestamp, page: &mut TextPage) {
     page.cut_long_values();
-    let names = ShortNames::of(report.runs.iter().map(|card| &card.run.head.run_id));
+    let names = short_names(cx, report.runs.iter().map(|card| &card.run.head.run_id));
     for cards in report.runs.chunk_by(|a, b| a.group == b.group) {
         let Some(first) = cards.first() else { continue };
         heading(page, first.group, cards.len());
@@ -93,7 +93,7 @@ const STEPS: [(usize, Shrink); 8] = [
 ];
 
 /// What is needed, what the run is, its name, where it is, since when, and what it waits for.
-fn row(card: &Card, names: &ShortNames<'_>, now: Timestamp) -> [String; 6] {
+fn row(card: &Card, names: &ShortNames, now: Timestamp) -> [String; 6] {
     [
         card.need.map_or("", Need::as_str).to_owned(),
         brief(&card.run.title()).into_owned(),

@@ -329,10 +329,12 @@ fn begin_with(
     note_workers(cx, &caller, &mut kind)?;
     let EventKind::Emitted(emitted) = &kind else { unreachable!("BUG: reports are no reports") };
     let emitted = (**emitted).clone();
-    // Only now: a refused request leaves no `.flow` behind.
+    if let Some(project) = project {
+        refuse_name_of_open(project, &asked.run)?;
+        refuse_same_but_for_case(project, &asked.run)?;
+    }
+    // Only now: a refused request makes nothing in `.flow`.
     let project = cx.project_or_init()?;
-    refuse_name_of_open(&project, &asked.run)?;
-    refuse_same_but_for_case(&project, &asked.run)?;
     started.context = context_of(&project, &StartRequest::default(), None);
     if let Some(feature) = feature(&asked.emit.reports) {
         started.context.insert(FEATURE.to_owned(), feature.into());
