@@ -445,7 +445,7 @@ impl<'a> Decider<'a> {
         if state.status() == RunStatus::Completed {
             return Ok(Decision::Already);
         }
-        self.refuse_terminal()?;
+        self.refuse_ended_or_held()?;
         if state.status() == RunStatus::Blocked {
             return Err(Refusal::Blocked { reason: run.blocked_reason.clone() });
         }
@@ -489,7 +489,6 @@ impl<'a> Decider<'a> {
                 }
             }
         }
-        refuse_other_session(state, self.caller)?;
         Ok(Decision::Commit(EventKind::RunCompleted(StatusChange { skipped, ..self.change(reason) })))
     }
 }

@@ -219,10 +219,16 @@ fn who_lost_the_run_is_told_that_and_not_what_is_not_done() {
     let sandbox = Sandbox::new();
     sandbox.flow(["start", "debug", "--id", "r1", "--session", "a"]).ok();
     sandbox.flow(["resume", "r1", "--take-over", "--session", "b"]).ok();
-    let refused = sandbox.flow(["advance", "r1", "--session", "a", "--json"]).exits(5).error();
-    assert_eq!(refused["code"], "run_held", "{refused}");
-    let refused = sandbox.flow(["advance", "r1", "--session", "b", "--json"]).exits(1).error();
-    assert_eq!(refused["code"], "phase_not_done", "{refused}");
+    let commands: [(&[&str], &str); 3] = [
+        (&["advance", "r1"], "phase_not_done"),
+        (&["complete", "r1"], "nothing_recorded"),
+        (&["record-activity", "--run-id", "r1", "--id", "x", "--phase", "fix"], "invalid_transition"),
+    ];
+    for (command, code) in commands {
+        let by = |session| sandbox.flow(command.iter().chain(&["--session", session, "--json"]));
+        assert_eq!(by("a").exits(5).error()["code"], "run_held", "{command:?}");
+        assert_eq!(by("b").exits(1).error()["code"], code, "{command:?}");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `start`.
 
 use crate::cli::args::StartArgs;
+use crate::cli::cmd::run_rows::{Shrink, fitted};
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
 use crate::cli::progress::while_waiting;
@@ -40,7 +41,8 @@ fn choose(cx: &Context, out: &mut Out) -> Ended {
     out.aside_page(|page| {
         page.line("What do you want to start?");
         let rows = report.workflows.iter().filter(|workflow| workflow.is_begun());
-        page.table(2, rows.map(|workflow| [workflow.id.as_str(), workflow.description.as_deref().unwrap_or_default()]));
+        let rows = rows.map(|workflow| [workflow.id.clone(), workflow.description.clone().unwrap_or_default()]);
+        fitted(rows.collect(), &[(1, Shrink::End(12)), (0, Shrink::End(12))], 2, page);
         page.line("`flow start WORKFLOW` begins a run, for an issue with `--issue 42`");
     });
     Ok(Exit::Usage)
