@@ -89,7 +89,7 @@ fn missing(facts: &RunFacts, run: &Reconciled, found: &mut Findings) {
         return;
     }
     let message = "the run has neither a run.yaml nor a log that could rebuild it; bring one of them back with git, \
-                   or remove the directory";
+                   or move the directory away";
     found.add("run_empty", &facts.dir, message);
 }
 

@@ -84,7 +84,7 @@ pub(crate) fn empty(project: &OpenedProject, run: &dyn StoredRun) -> Error {
     // git never has copies.
     let help = match project.runs().copies_with(run.id()) {
         Some(_) => "remove the directory; what is shared of the run comes again",
-        None => "bring run.yaml or events.jsonl back with git, or remove the directory",
+        None => "bring run.yaml or events.jsonl back with git, or move the directory away",
     };
     Problem::new(Kind::Damaged, "run_empty", message).help(help).into()
 }
