@@ -20,6 +20,9 @@ pub enum Severity {
     Warning,
 }
 
+/// The code of a gate or requirement that flow does not read, so that a run passes it.
+pub(super) const GATE_UNREAD: &str = "gate_unread";
+
 /// A problem of a definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Diagnostic {
@@ -70,6 +73,19 @@ impl Diagnostic {
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
+    }
+
+    /// Whether it is about a gate or a requirement that flow does not read. A run would pass it without a word.
+    #[must_use]
+    pub fn is_of_unread_gate(&self) -> bool {
+        self.code == GATE_UNREAD
+    }
+
+    /// What is wrong and how to fix it, in one line that names the workflow.
+    #[must_use]
+    pub fn in_workflow(&self, id: &str) -> String {
+        let help = self.help.as_deref().map(|help| format!("; {help}")).unwrap_or_default();
+        format!("the workflow `{id}`, line {}: {}{help}", self.place.line, self.message)
     }
 }
 

@@ -12,6 +12,11 @@ use crate::model::limits;
 pub(super) const HOW: &str =
     "`flow help workflows` shows how to write one, and `flow workflow show debug --source` prints one";
 
+/// The codes of files that are not workflows of flow.
+pub(super) const CODES: [&str; 2] = [FOREIGN, NOT_A_WORKFLOW];
+const FOREIGN: &str = "foreign_workflow";
+const NOT_A_WORKFLOW: &str = "not_a_workflow";
+
 /// What a file is that nothing tells to be one.
 const NOT_OURS: &str = "this is not a workflow of flow";
 
@@ -28,15 +33,21 @@ struct System {
     below: &'static [&'static str],
     /// Whether the keys at the top may hold lists.
     lists: bool,
+    /// Whether they have to hold lists of texts.
+    texts: bool,
 }
 
 const fn system(name: &'static str, top: &'static [&'static str], below: &'static [&'static str]) -> System {
-    System { name, top, below, lists: true }
+    System { name, top, below, lists: true, texts: false }
 }
 
 impl System {
     const fn without_lists(self) -> Self {
         Self { lists: false, ..self }
+    }
+
+    const fn of_texts(self) -> Self {
+        Self { texts: true, ..self }
     }
 }
 
@@ -48,6 +59,7 @@ const SYSTEMS: &[System] = &[
     system("an OpenAPI description", &["swagger"], &[]),
     system("an AsyncAPI description", &["asyncapi"], &[]),
     system("an AWS Step Functions state machine", &["StartAt", "States"], &[]),
+    system("an AWS Step Functions state machine", &["startAt", "states"], &[]),
     system("an AWS CloudFormation template", &["AWSTemplateFormatVersion"], &[]),
     system("an AWS CloudFormation template", &["Resources"], &[]),
     system("an AWS CodeBuild specification", &["version", "phases"], &["install", "pre_build", "build", "post_build"]),
@@ -66,8 +78,9 @@ const SYSTEMS: &[System] = &[
     system("a CircleCI configuration", &["version", "workflows"], &[]),
     system("a Travis CI configuration", &["language", "script"], &[]),
     system("a Google App Engine configuration", &["handlers"], &["script"]),
-    system("a GitLab CI pipeline", &["stages"], &[]),
+    system("a GitLab CI pipeline", &["stages"], &[]).of_texts(),
     system("a GitLab CI pipeline", &[], &["script"]),
+    system("a DVC pipeline", &["stages"], &["cmd"]),
     system("a configuration of a Temporal server", &["persistence", "services"], &[]),
     system("a Docker Compose file", &["services"], &["image", "build"]).without_lists(),
     system("a Kestra flow", &["namespace", "tasks"], &[]),
@@ -109,7 +122,7 @@ fn of_unread(outline: &Outline<'_>, error: YamlError) -> Diagnostic {
     }
     // Other systems have tags of their own, of which a reader of flow's files has nothing to say.
     if error.fault == YamlFault::Tag && !outline.is_own() && !outline.below.contains(&"transition") {
-        return told("not_a_workflow", &Name::nowhere(""), NOT_OURS);
+        return told(NOT_A_WORKFLOW, &Name::nowhere(""), NOT_OURS);
     }
     yaml_problem(error)
 }
@@ -138,7 +151,7 @@ fn of_document(root: &Node, types: &BTreeSet<String>) -> Option<Diagnostic> {
     } else {
         NOT_OURS.to_owned()
     };
-    Some(told("not_a_workflow", &at, &what))
+    Some(told(NOT_A_WORKFLOW, &at, &what))
 }
 
 /// Whether the entries at the top may be states of which none says what follows. Many files have a `type` somewhere, so
@@ -155,7 +168,7 @@ fn are_states(entries: &[(Node, Node)], types: &BTreeSet<String>) -> bool {
 }
 
 fn looks_like(name: &str, at: &Name) -> Diagnostic {
-    told("foreign_workflow", at, &format!("this looks like {name}, not a workflow of flow"))
+    told(FOREIGN, at, &format!("this looks like {name}, not a workflow of flow"))
 }
 
 fn told(code: &'static str, at: &Name, what: &str) -> Diagnostic {
@@ -171,6 +184,8 @@ struct Outline<'a> {
     top: Vec<(&'a str, Option<&'a str>)>,
     /// Those that hold a list.
     lists: Vec<&'a str>,
+    /// Those that hold a list of texts.
+    texts: Vec<&'a str>,
     /// The keys of the mappings below them.
     below: Vec<&'a str>,
     /// Whether a state names what follows, as in flow's graphs.
@@ -193,12 +208,15 @@ impl<'a> Outline<'a> {
             outline.top.push((name, value.text()));
             if matches!(value.tree, Tree::Sequence(_)) {
                 outline.lists.push(name);
+                if value.items().iter().all(|item| item.text().is_some()) {
+                    outline.texts.push(name);
+                }
             }
             for inner in std::iter::once(value).chain(value.items()).take(limits::VIOLATIONS) {
                 outline.below.extend(inner.entries().iter().filter_map(|(key, _)| key.text()));
             }
-            if name == "services" {
-                // Several systems have services. What one of them has tells which.
+            if ["services", "stages"].contains(&name) {
+                // Several systems have them. What one of them has tells which.
                 for (_, service) in value.entries() {
                     outline.below.extend(service.entries().iter().filter_map(|(key, _)| key.text()));
                 }
@@ -240,6 +258,9 @@ impl<'a> Outline<'a> {
             let is_below = at_top.is_none_or(|line| line.starts_with([' ', '-']));
             if is_below && is_first_below && line.trim_start().starts_with('-') {
                 outline.lists.extend(outline.top.last().map(|(key, _)| *key));
+                if !line.contains(':') {
+                    outline.texts.extend(outline.top.last().map(|(key, _)| *key));
+                }
             }
             is_first_below = !is_below;
             let Some((key, value)) = line.trim_start_matches([' ', '-']).split_once(':') else { continue };
@@ -248,6 +269,9 @@ impl<'a> Outline<'a> {
                 outline.below.push(key);
             } else {
                 outline.top.push((key, (!value.is_empty()).then_some(value)));
+                if value.starts_with('[') && !value.contains('{') {
+                    outline.texts.push(key);
+                }
             }
         }
         outline
@@ -295,8 +319,10 @@ impl<'a> Outline<'a> {
         if self.has_events && !self.has_transition {
             return Some("an XState machine");
         }
-        // In a graph of flow it is a typing error, and the state has a type.
-        if self.has_transitions && !self.has_transition && !self.has_type {
+        if ["parallel", "compound"].contains(&self.value("type")) && self.has("states") && !self.has_transition {
+            return Some("an XState machine");
+        }
+        if self.is_of_another_library() {
             return Some("a state machine of another library");
         }
         let known = SYSTEMS.iter().find(|system| self.is_of(system))?;
@@ -305,8 +331,19 @@ impl<'a> Outline<'a> {
         (names_own || !OWN.iter().any(|key| self.has(key))).then_some(known.name)
     }
 
+    /// Whether the transitions stand in one list, or in each state. In a graph of flow that is a typing error, and a state
+    /// has a type.
+    fn is_of_another_library(&self) -> bool {
+        if self.has_transition || self.has_type {
+            return false;
+        }
+        let is_list_of_events = self.has("initial") && self.lists.contains(&"events") && !self.has("states");
+        self.has_transitions || self.has("states") && self.has("transitions") || is_list_of_events
+    }
+
     fn is_of(&self, system: &System) -> bool {
         system.top.iter().all(|key| self.has(key))
+            && (!system.texts || system.top.iter().all(|key| self.texts.contains(key)))
             && (system.lists || !system.top.iter().any(|key| self.lists.contains(key)))
             && (system.below.is_empty() || system.below.iter().any(|key| self.below.contains(key)))
     }
@@ -384,6 +421,20 @@ mod tests {
                 "initial: a\nstates:\n  a:\n    transitions: [{event: go, target: b}]\n  b: {final: true}\n",
                 "a state machine of another library",
             ),
+            (
+                "states: [a, b]\ntransitions:\n- {trigger: t, source: a, dest: b}\n",
+                "a state machine of another library",
+            ),
+            (
+                "states:\n  initial: a\n  end: b\ntransitions:\n- {source: a, target: b}\n",
+                "a state machine of another library",
+            ),
+            ("initial: a\nevents:\n- {name: go, src: [a], dst: b}\n", "a state machine of another library"),
+            ("startAt: a\nstates:\n  a: {type: Pass, next: b}\n", "an AWS Step Functions state machine"),
+            ("id: x\ntype: parallel\nstates:\n  a: {initial: b, states: {b: {}}}\n", "an XState machine"),
+            ("stages:\n  prepare:\n    cmd: make\n    deps: [a]\n", "a DVC pipeline"),
+            (".a: &a\n  image: rust\nstages:\n- build\nb:\n  <<: *a\n", "a GitLab CI pipeline"),
+            (".a: &a\n  image: rust\nstages: [build]\nb:\n  <<: *a\n", "a GitLab CI pipeline"),
             ("version: 0.2\nphases:\n  build:\n    commands: [make]\n", "an AWS CodeBuild specification"),
             ("initial: a\nstates:\n  a: {on: {GO: b}}\n  b: {type: final}\n", "an XState machine"),
         ] {
@@ -412,6 +463,8 @@ mod tests {
             ("- name: install\n  apt: {name: x}\n", "this is not a workflow of flow"),
             ("- initial: true\n  states: [a]\n", "this is not a workflow of flow"),
             ("[{\"op\": \"add\", \"path\": \"/a\", \"value\": 1}]", "this is not a workflow of flow"),
+            ("stages:\n- name: a\n  steps: [make]\n", "this is not a workflow of flow"),
+            ("stages: {a: {owner: x}}\n", "this is not a workflow of flow"),
             ("only a text\n", "this is not a workflow of flow"),
             ("automation: !include automations.yaml\n", "this is not a workflow of flow"),
             ("- alias: x\n  initial: !secret y\n", "this is not a workflow of flow"),
@@ -434,6 +487,9 @@ mod tests {
             ("initial: a\nservices: {}\nstates: {a: {}}\n", "missing_type"),
             ("kind: FlowWorkflow\n", "schema"),
             ("phases: []\nsteps: [{run: x}]\n", "schema"),
+            ("states: [a, b]\ninitial: a\n", "states_not_mapping"),
+            ("transitions: x\nstates: {a: {type: agent}, b: {}}\n", "missing_type"),
+            ("initial: events\nevents: {type: agent}\nb: {}\n", "missing_type"),
             ("a: {type: agent, transition: {next: [b]}}\n", "next_unknown"),
             ("build: {type: tool, script: make, transition: {next: [b]}}\nservices: {type: agent}\n", "next_unknown"),
             ("apiVersion: flow.synapti.ai/v1\nphase: []\n", "schema"),

@@ -2,7 +2,7 @@
 
 use crate::machine::lines::SourceLine;
 use crate::machine::{
-    Diagnostic, Machine, Name, Notation, StateTypes, compile, gates, graph, markdown, mermaid, phases,
+    Diagnostic, Machine, Name, Notation, StateTypes, compile, foreign, gates, graph, markdown, mermaid, phases,
 };
 use crate::model::limits;
 
@@ -73,6 +73,12 @@ impl Checked {
     pub fn is_absent(&self) -> bool {
         self.diagnostics.iter().any(|one| one.code == markdown::ABSENT)
     }
+
+    /// Whether the text is another kind of file, which does not try to define a workflow of flow.
+    #[must_use]
+    pub fn is_of_another_kind(&self) -> bool {
+        self.is_absent() || self.diagnostics.iter().any(|one| foreign::CODES.contains(&one.code))
+    }
 }
 
 /// Compiles a definition. `id` is the workflow's id if the text has none; `types` are the types of states that a graph
@@ -93,7 +99,10 @@ pub fn compile_text(form: Form, text: &str, id: &str, types: &StateTypes) -> Che
             let (lines, mut problems) = markdown::find(text);
             // Without lines, the document told why.
             let (source, more) = match lines {
-                Some(lines) => mermaid::parse(&lines, Name::nowhere(id)),
+                Some(lines) => {
+                    problems.extend(gates::in_block(&lines));
+                    mermaid::parse(&lines, Name::nowhere(id))
+                }
                 None => Default::default(),
             };
             problems.extend(more);

@@ -5,7 +5,7 @@ use crate::codec::{self, Node, Place, Tree};
 use crate::machine::lines::SourceLine;
 use crate::machine::requires::{self, REQUIRES};
 use crate::machine::source::SourceRequirement;
-use crate::machine::{Diagnostic, Name};
+use crate::machine::{Diagnostic, Name, unread};
 
 /// The key in front matter, and one of those below it.
 const FLOW: &str = "flow";
@@ -27,25 +27,41 @@ pub(super) struct FrontMatter {
 pub(super) fn find(text: &str) -> FrontMatter {
     let lines = SourceLine::all(text);
     let mut found = FrontMatter::default();
-    let Some(matter) = front_matter(&lines) else { return found };
-    let Some(key) = matter.iter().find(|line| is_key(line.text)) else { return found };
+    let Some(matter) = front_matter(&lines) else {
+        found.diagnostics = unread::in_odd_front_matter(&lines);
+        return found;
+    };
     let (Some(first), Some(last)) = (matter.first(), matter.last()) else { return found };
-    let root = match codec::parse(&text[first.offset..last.offset + last.text.len()]) {
-        Ok(root) => root,
-        Err(error) => {
+    // A line inside another value may look like the key.
+    let key = matter.iter().find(|line| is_key(line.text));
+    let root = match (codec::parse(&text[first.offset..last.offset + last.text.len()]), key) {
+        (Ok(root), _) => root,
+        (Err(error), Some(key)) => {
             let message = format!("the front matter names gates or requirements and is not valid YAML: {error}");
             let wrong = error.place.and_then(|place| matter.get(place.line - 1)).unwrap_or(key);
             found.diagnostics.push(Diagnostic::error("yaml_syntax", &wrong.whole(), message));
             return found;
         }
+        (Err(_), None) => {
+            found.diagnostics = unread::in_lines(matter, &[]);
+            return found;
+        }
     };
-    // A line inside another value may look like the key.
-    let Some(flow) = root.get(FLOW) else { return found };
     let mut reader = Reader { first: *first, diagnostics: Vec::new() };
-    found.gates = reader.gates(flow);
-    found.requires = reader.requires(flow);
+    let mut read = Vec::new();
+    if let Some(flow) = root.get(FLOW) {
+        found.gates = reader.gates(flow);
+        found.requires = reader.requires(flow);
+        read.extend(flow.entries().iter().map(|(key, _)| reader.named(key).place.line));
+    }
     found.diagnostics = reader.diagnostics;
+    found.diagnostics.extend(unread::in_lines(matter, &read));
     found
+}
+
+/// What is told about gates in the front matter of a diagram inside a document: that of the document counts.
+pub(super) fn in_block(lines: &[SourceLine<'_>]) -> Vec<Diagnostic> {
+    front_matter(lines).map(|matter| unread::in_lines(matter, &[])).unwrap_or_default()
 }
 
 fn is_key(line: &str) -> bool {

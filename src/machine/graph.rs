@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
+use smol_str::SmolStr;
 
 use crate::codec::{self, Node, Tree};
 use crate::machine::diagnostic::push_within_limit;
@@ -81,7 +82,7 @@ pub(super) fn parse(text: &str, id: &str, types: &StateTypes) -> (Option<Machine
         Ok(root) => root,
         Err(problem) => return (None, vec![*problem]),
     };
-    let mut graph = Graph { text, types: types.clone(), diagnostics: Vec::new() };
+    let mut graph = Graph { text, types: types.clone(), names: BTreeSet::new(), diagnostics: Vec::new() };
     let source = graph.read(&root, id);
     (source, graph.diagnostics)
 }
@@ -95,6 +96,8 @@ fn present<'n>(body: &'n Node, key: &str) -> Option<&'n Node> {
 struct Graph<'a> {
     text: &'a str,
     types: StateTypes,
+    /// The names of the states.
+    names: BTreeSet<SmolStr>,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -116,6 +119,7 @@ impl Graph<'_> {
         self.repeats(root, |key| ROOT_KEYS.contains(&key));
         let states = self.states(root)?;
         let names: Vec<_> = states.iter().map(|(key, _)| Name::of_node(key)).collect();
+        self.names.extend(names.iter().map(|name| name.text.clone()));
         for ((key, _), name) in states.iter().zip(&names) {
             self.look_at_scalar(name, key);
         }
@@ -249,7 +253,11 @@ impl Graph<'_> {
     /// Whether only a person lets a run leave the state. An unknown value is an error, because the run would not wait.
     fn has_gate(&mut self, body: &Node) -> bool {
         let Some(node) = present(body, "gate") else { return false };
-        let value = node.text().unwrap_or_default();
+        let value = match node.tree {
+            Tree::Sequence(_) | Tree::Mapping(_) => "",
+            _ => self.text.get(node.span.clone()).unwrap_or_default(),
+        };
+        let value = node.text().unwrap_or(value);
         if GATES.contains(&value) {
             return value == PERSON;
         }
@@ -257,7 +265,10 @@ impl Graph<'_> {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => "`gate: person` waits for a person".to_owned(),
         };
-        let message = format!("`{value}` is not a gate of a state");
+        let message = match value {
+            "" => "`gate` is one word".to_owned(),
+            _ => format!("`{value}` is not a gate of a state"),
+        };
         self.report(Diagnostic::error("gate_invalid", &Name::of_node(node), message).with_help(help));
         false
     }
@@ -393,22 +404,45 @@ impl Graph<'_> {
                 );
             } else if is_misspelt || kind.is_some_and(|kind| NO_COMMAND.contains(&kind)) {
                 self.unknown_key(key, &STATE_KEYS);
+            } else {
+                self.warn_of_lost_states(key, value);
             }
             settings.insert(text.to_owned(), value.to_value());
         }
         settings
     }
 
+    /// Warns about a setting in which other notations have states or transitions: no run follows them.
+    fn warn_of_lost_states(&mut self, key: &Node, value: &Node) {
+        let is_nested = matches!(value.tree, Tree::Mapping(_));
+        let (what, help) = match key.text() {
+            Some("states") if is_nested => ("has no states of its own", "name all states beside each other"),
+            Some("on") if value.entries().iter().any(|(_, to)| self.names_a_state(to)) => {
+                ("is not left by events", "write `transition: {next: [STATE]}`")
+            }
+            _ => return,
+        };
+        let key = Name::of_node(key);
+        let message = format!("a state of a graph {what}: no run follows what `{}` says", key.text);
+        self.report(Diagnostic::warning("states_unread", &key, message).with_help(help));
+    }
+
+    /// Whether a value is the name of a state, or a mapping or list with one.
+    fn names_a_state(&self, value: &Node) -> bool {
+        let target = value.get("target").unwrap_or(value);
+        std::iter::once(target).chain(value.items()).any(|one| {
+            let one = one.get("target").unwrap_or(one);
+            one.text().is_some_and(|name| self.names.contains(name))
+        })
+    }
+
     /// A key that is like a known one may still be meant as it is written, so that it is a warning as well.
     fn unknown_key(&mut self, key: &Node, known: &[&str]) {
         let text = key.text().unwrap_or_default();
-        let message = format!("flow does not know the key `{text}`");
-        let warning = match requires::meant(text, known) {
-            Some(meant) => Diagnostic::warning("misspelt_key", &Name::of_node(key), message)
-                .with_help(format!("did you mean `{meant}`?")),
-            None => Diagnostic::warning("unknown_key", &Name::of_node(key), message),
-        };
-        self.report(warning);
+        self.report(requires::misspelt(key, known).unwrap_or_else(|| {
+            let message = format!("flow does not know the key `{text}`");
+            Diagnostic::warning("unknown_key", &Name::of_node(key), message)
+        }));
     }
 }
 

@@ -66,6 +66,8 @@ struct Section<'a> {
     blocks: Vec<Block<'a>>,
     /// The beginning of a diagram that is in no code block.
     bare: Option<Name>,
+    /// The beginning of a diagram that is text, and what makes it that.
+    hidden: Option<(Name, &'static str)>,
 }
 
 /// A heading that is similar to the right one. Many documents have such headings, so it is only taken for a mistake when
@@ -108,7 +110,7 @@ impl<'a> Outline<'a> {
                     // Before the heading itself is noted: it ends the sections of its own level, too.
                     outline.close_near(level as usize);
                     if level == HeadingLevel::H2 && title == HEADING {
-                        outline.sections.push(Section { heading, blocks: Vec::new(), bare: None });
+                        outline.sections.push(Section { heading, blocks: Vec::new(), bare: None, hidden: None });
                         open = true;
                         continue;
                     }
@@ -118,7 +120,11 @@ impl<'a> Outline<'a> {
                         outline.near.push(Near::new(heading, level as usize));
                     }
                 }
-                Event::Start(Tag::CodeBlock(_)) if quoted > 0 => code = true,
+                Event::Start(Tag::CodeBlock(_)) if quoted > 0 => {
+                    code = true;
+                    outline.hides(open, &text[range.clone()], &lines, &range, ">");
+                }
+                Event::Start(Tag::HtmlBlock) => outline.hides(open, &text[range.clone()], &lines, &range, "<!--"),
                 Event::End(TagEnd::CodeBlock) => code = false,
                 // Hashes without a blank after them do not make a heading.
                 Event::Text(text)
@@ -150,6 +156,13 @@ impl<'a> Outline<'a> {
             }
         }
         outline
+    }
+
+    /// Notes a diagram in the open section that is only text, since it stands behind `mark`.
+    fn hides(&mut self, open: bool, hidden: &str, lines: &[SourceLine<'_>], range: &Range<usize>, mark: &'static str) {
+        if let Some(section) = self.sections.last_mut().filter(|_| open && hidden.contains("stateDiagram")) {
+            section.hidden.get_or_insert_with(|| (name(lines, range), mark));
+        }
     }
 
     /// Notes that a heading of this level begins: the sections of lower ones end.
@@ -199,6 +212,10 @@ impl Section<'_> {
         if let Some(block) = self.blocks.iter().find(|block| block.is_mermaid) {
             return Diagnostic::error(code, &block.fence, message)
                 .with_help("this diagram is of another kind; it would have to begin with `stateDiagram-v2`");
+        }
+        if let (None, Some((at, mark))) = (&self.bare, &self.hidden) {
+            let message = format!("the diagram of the section stands behind `{mark}`, so it is text");
+            return Diagnostic::error(code, at, message).with_help(format!("take `{mark}` away"));
         }
         Diagnostic::error(code, self.bare.as_ref().unwrap_or(&self.heading), message)
             .with_help("put the diagram below the heading, between ```mermaid and ```")
@@ -374,6 +391,20 @@ mod tests {
           |
           = help: write `## STATE-MACHINE`, with two hashes and in capitals
         ");
+    }
+
+    #[test]
+    fn a_diagram_that_is_only_text_is_told_with_what_makes_it_that() {
+        let block = format!("```mermaid\n{DIAGRAM}```\n");
+        for (text, mark) in [
+            (format!("## STATE-MACHINE\n\n> {}", block.replace('\n', "\n> ")), ">"),
+            (format!("## STATE-MACHINE\n\n<!--\n{block}-->\n"), "<!--"),
+        ] {
+            let checked = check(&text);
+            let message = format!("the diagram of the section stands behind `{mark}`, so it is text");
+            assert_eq!(checked.diagnostics[0].message, message, "{text}");
+            assert_eq!((checked.diagnostics[0].place.line, checked.diagnostics.len()), (3, 1), "{text}");
+        }
     }
 
     #[test]

@@ -26,6 +26,7 @@ mod pinned;
 mod prose;
 mod requires;
 mod source;
+mod unread;
 mod unsaid;
 mod write;
 

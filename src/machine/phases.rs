@@ -19,6 +19,14 @@ pub(super) fn parse(text: &str, fallback_id: &str) -> (Option<MachineSource>, Ve
         Ok(root) => root,
         Err(problem) => return (None, vec![*problem]),
     };
+    if HEAD.iter().all(|key| root.get(key).is_none()) {
+        let message = "the workflow has no `apiVersion`, `kind` and `metadata`";
+        let at = root.entries().first().map_or(&root, |(key, _)| key);
+        let help = format!(
+            "begin it with `apiVersion: flow.synapti.ai/v1`, `kind: FlowWorkflow` and `metadata: {{id: {fallback_id}}}`"
+        );
+        return (None, vec![Diagnostic::error("schema", &Name::of_node(at), message).with_help(help)]);
+    }
     let mut diagnostics = Vec::new();
     for violation in codec::validate(DocumentKind::Workflow, &root.to_value(), Some(&root)) {
         let node = root.nearest(&violation.pointer);
@@ -49,6 +57,9 @@ fn text_of<'n>(node: &'n Node, key: &str) -> Option<&'n str> {
     node.get(key)?.text()
 }
 
+/// The keys that tell what a document is, and that each has.
+const HEAD: [&str; 3] = ["apiVersion", "kind", "metadata"];
+
 /// The keys of a phase in the schema.
 const KEYS: [&str; 10] =
     ["id", "label", "description", "type", "gate", REQUIRES, "loop_over", "next", "terminal", "activities"];
@@ -60,11 +71,7 @@ fn warn_of_misspelt_keys(phase: &Node, diagnostics: &mut Vec<Diagnostic>) {
         if KEYS.contains(&text) {
             continue;
         }
-        if let Some(meant) = requires::meant(text, &KEYS) {
-            let message = format!("flow does not know the key `{text}`");
-            let warning = Diagnostic::warning("misspelt_key", &Name::of_node(key), message);
-            diagnostics.push(warning.with_help(format!("did you mean `{meant}`?")));
-        }
+        diagnostics.extend(requires::misspelt(key, &KEYS));
     }
 }
 
@@ -191,6 +198,10 @@ mod tests {
             ("misspelt_key", 13, 3),
         ];
         assert_eq!(problems(&checked), found);
+        let bare = compile_text(Form::Phases, "phases: [a, b]\n", "w", &StateTypes::default()).diagnostics;
+        assert_eq!(bare.len(), 1, "{bare:?}");
+        assert_eq!(bare[0].message, "the workflow has no `apiVersion`, `kind` and `metadata`");
+        assert!(bare[0].help.as_ref().unwrap().ends_with("`metadata: {id: w}`"), "{bare:?}");
         let lost = check("phases: [{id: a, nexts: [c]}, {id: b}, {id: c}]");
         assert_eq!(problems(&lost), [("misspelt_key", 6, 18)]);
         assert!(lost.machine.is_some(), "a similarity is told, and decides nothing");

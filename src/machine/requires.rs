@@ -1,6 +1,7 @@
 //! Commands that must have been seen to pass before a run leaves a state: `requires: [{exec: test}]`.
 
 use crate::codec::{self, Node, Tree};
+use crate::machine::diagnostic::GATE_UNREAD;
 use crate::machine::source::SourceRequirement;
 use crate::machine::{Diagnostic, Machine, Name, Requirement};
 use crate::model::StateName;
@@ -9,7 +10,7 @@ use crate::model::StateName;
 pub(super) const REQUIRES: &str = "requires";
 
 /// The command in one of them.
-const EXEC: &str = "exec";
+pub(super) const EXEC: &str = "exec";
 /// Whether it must have passed on the present files.
 const FRESH: &str = "fresh";
 /// Whether it is asked for only where the project names the command.
@@ -34,6 +35,19 @@ impl Requirement {
 pub(super) fn meant<'k>(text: &str, keys: &[&'k str]) -> Option<&'k str> {
     let meant = codec::similar(text, keys.iter().copied())?;
     if meant == REQUIRES && !text.starts_with("requ") { None } else { Some(meant) }
+}
+
+/// The warning about a key that is probably a misspelt one of `keys`. A run would pass a gate behind it.
+pub(super) fn misspelt(key: &Node, keys: &[&str]) -> Option<Diagnostic> {
+    let text = key.text().unwrap_or_default();
+    let meant = meant(text, keys)?;
+    let is_gate = ["gate", REQUIRES].contains(&meant) && text.to_lowercase().starts_with(&meant[..4]);
+    let mut warning =
+        Diagnostic::warning("misspelt_key", &Name::of_node(key), format!("flow does not know the key `{text}`"));
+    if is_gate {
+        warning.code = GATE_UNREAD;
+    }
+    Some(warning.with_help(format!("did you mean `{meant}`?")))
 }
 
 /// Reads what `list`, the value of `requires`, asks of `state`. What cannot be read is an error: a requirement that is

@@ -213,6 +213,46 @@ fn a_key_that_is_like_a_known_one_is_told_and_kept() {
 }
 
 #[test]
+fn settings_that_look_like_states_or_transitions_are_told() {
+    for (setting, told) in [
+        ("states: {c: {type: agent}}", vec!["states_unread"]),
+        ("initial: c, states: {c: {type: agent}}", vec!["states_unread"]),
+        ("on: {GO: b}", vec!["states_unread"]),
+        ("on: {GO: {target: b}}", vec!["states_unread"]),
+        ("on: {GO: [{target: b}]}", vec!["states_unread"]),
+        ("on: {push: main}", vec![]),
+        ("on: [b]", vec![]),
+        ("states: 3", vec![]),
+    ] {
+        let text = format!(
+            "initial: a\nstates:\n  a: {{type: agent, {setting}, transition: {{next: b}}}}\n  b: {{type: terminal}}\n"
+        );
+        let checked = check(&text);
+        assert!(checked.machine.is_some(), "{text}");
+        assert_eq!(checked.diagnostics.iter().map(|one| one.code).collect::<Vec<_>>(), told, "{text}");
+    }
+}
+
+#[test]
+fn a_gate_that_is_not_a_word_is_told_as_it_is_written() {
+    for (gate, message) in [
+        ("true", "`true` is not a gate of a state"),
+        ("3", "`3` is not a gate of a state"),
+        ("[person]", "`gate` is one word"),
+        ("{by: person}", "`gate` is one word"),
+    ] {
+        let checked =
+            check(&format!("initial: a\nstates:\n  a: {{type: agent, gate: {gate}, transition: {{next: []}}}}\n"));
+        assert_eq!(checked.diagnostics.iter().map(|one| one.message.as_str()).collect::<Vec<_>>(), [message]);
+        assert!(checked.machine.is_none());
+    }
+    for key in ["Gate", "gates"] {
+        let text = format!("initial: a\nstates:\n  a: {{type: agent, {key}: person, transition: {{next: []}}}}\n");
+        assert!(check(&text).diagnostics[0].is_of_unread_gate(), "{text}");
+    }
+}
+
+#[test]
 fn many_warnings_push_no_error_out() {
     let keys: String =
         (0..3 * limits::VIOLATIONS).map(|at| format!("  a{at}: {{type: odd, transition: {{next: a0}}}}\n")).collect();

@@ -31,8 +31,13 @@ pub(in crate::machine) fn parse(lines: &[SourceLine<'_>], id: Name) -> (Option<M
             Some((at, _)) => lines[at].whole(),
             None => Name::nowhere(""),
         };
-        let message = format!("a state diagram begins with `{HEADER}`");
-        return (None, vec![Diagnostic::error("not_a_state_diagram", &at, message)]);
+        let is_fenced = ["```", "~~~"].iter().any(|fence| at.text.starts_with(fence));
+        let mut problem =
+            Diagnostic::error("not_a_state_diagram", &at, format!("a state diagram begins with `{HEADER}`"));
+        if is_fenced {
+            problem = problem.with_help("this file holds only the diagram; remove the lines with the fence");
+        }
+        return (None, vec![problem]);
     };
     // A problem of the workflow as a whole is shown at the header.
     let header = lines[at].whole();

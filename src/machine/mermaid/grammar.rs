@@ -15,7 +15,7 @@
 use crate::codec;
 use crate::machine::check::shown;
 use crate::machine::lines::SourceLine;
-use crate::machine::mermaid::lexer::{Kind, Token, Tokens};
+use crate::machine::mermaid::lexer::{Kind, Token, Tokens, is_comment};
 use crate::machine::mermaid::words::read;
 use crate::machine::{Diagnostic, Name};
 
@@ -486,6 +486,12 @@ impl Reader<'_> {
     }
 
     fn semicolon(&self, token: &Token) -> Box<Diagnostic> {
+        let begin = token.range.start + self.text(token).find(';').unwrap_or_default();
+        let behind = self.line.text[begin..].trim_start_matches([';', ' ', '\t']);
+        if !behind.is_empty() && !is_comment(behind) {
+            let message = "a line has one statement, and no `;` between two";
+            return self.helped("mermaid_syntax", token, message, "write each statement on a line of its own");
+        }
         self.helped("mermaid_syntax", token, "a line has no `;` at its end", "leave out the `;`")
     }
 

@@ -187,12 +187,17 @@ fn what_does_not_belong_into_a_line_is_told_with_the_line_to_write() {
         ("[*] --> a;", "leave out the `;`"),
         ("[*] --> a\na --> [*];", "leave out the `;`"),
         ("[*] --> a\na --> [*] ;", "leave out the `;`"),
+        ("[*] --> a\na --> b; %% so\nb --> [*]", "leave out the `;`"),
+        ("[*] --> a; a --> b; b --> [*]", "write each statement on a line of its own"),
         ("[*] --> a <<choice>>", "write `state a <<choice>>` on a line of its own, and `a` alone here"),
         ("[*] --> a\na <<choice>>", "write `state a <<choice>>`"),
     ] {
         let checked = check(&diagram(lines));
         assert_eq!(checked.diagnostics[0].help.as_deref(), Some(help), "{lines}");
     }
+    let fenced = check(&format!("```mermaid\n{}```\n", diagram("[*] --> a")));
+    let help = "this file holds only the diagram; remove the lines with the fence";
+    assert_eq!(fenced.diagnostics[0].help.as_deref(), Some(help));
     let checked = check(&diagram("[*] --> a\na <<fork>>"));
     assert_eq!(checked.diagnostics[0].message, "unsupported state diagram feature: fork state (`<<fork>>`)");
 }
