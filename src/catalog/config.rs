@@ -129,6 +129,15 @@ fn is_setting(word: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
+/// A sentence that begins with the name of a key, behind the line of that key.
+fn behind_line(text: &str, why: String) -> String {
+    let key = why.split('`').nth(1).and_then(|path| path.split(['.', '[']).next()).unwrap_or_default();
+    match codec::parse(text).ok().and_then(|root| Some(root.get(key)?.place.line)) {
+        Some(line) => format!("line {line}: {why}"),
+        None => why,
+    }
+}
+
 impl Config {
     /// Reads the file of the project whose `.flow` directory is `flow_dir`.
     pub(super) fn read(disk: &Arc<dyn Disk>, flow_dir: &Path) -> Result<Self, CatalogError> {
@@ -147,7 +156,7 @@ impl Config {
             Ok(Value::Null) => return Ok(Self::default()),
             Ok(Value::Object(fields)) => match codec::read_request(&fields, codec::request_schema::<Self>) {
                 Ok(config) => return Ok(config),
-                Err(why) => why,
+                Err(why) => behind_line(&text, why),
             },
             Ok(_) => "it is not a mapping of keys to values".to_owned(),
             Err(error) => match error.place {

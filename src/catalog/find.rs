@@ -587,9 +587,9 @@ mod tests {
         let project = Project::new();
         let config = project.dir.path().join(".flow/config.yaml");
         for (text, word) in [
-            ("definitions: flows\n", "`definitions` is a list"),
-            ("state_types: 3\n", "`state_types` is a list"),
-            ("journal: if you like\n", "`journal` is true or false"),
+            ("# so\ndefinitions: flows\n", "line 2: `definitions` must be a list"),
+            ("state_types: 3\n", "`state_types` must be a list"),
+            ("journal: if you like\n", "`journal` must be true or false"),
             ("- definitions\n", "it is not a mapping"),
             ("a: [\n", "line"),
         ] {

@@ -74,7 +74,7 @@ impl<'a> RequestSchema<'a> {
                 // One way that fits is enough.
                 let why = self.fault(way, place, value)?;
                 // A value of the right kind has its fault inside.
-                if inside.is_none() && !why.starts_with(&format!("`{place}` is ")) {
+                if inside.is_none() && !why.starts_with(&format!("`{place}` must be ")) {
                     inside = Some(why);
                 }
             }
@@ -138,7 +138,7 @@ impl<'a> RequestSchema<'a> {
     }
 
     fn must_be(&self, schema: &'a Value, place: &str) -> String {
-        format!("`{place}` is {}", self.words(schema))
+        format!("`{place}` must be {}", self.words(schema))
     }
 
     /// What a value has to be.
@@ -264,18 +264,18 @@ mod tests {
         let read = |value: Value| (value["id"] == "odd").then(|| "an id is even".to_owned());
         for (arguments, why) in [
             (json!({}), "`id` is missing"),
-            (json!({ "id": 3 }), "`id` is a text"),
-            (json!({ "id": "", "count": -1 }), "`count` is a whole number from 0"),
-            (json!({ "id": "", "count": 1.5 }), "`count` is a whole number from 0"),
-            (json!({ "id": "", "code": u64::MAX }), "`code` is a whole number from -2147483648 to 2147483647"),
-            (json!({ "id": "", "steps": "x" }), "`steps` is a list"),
-            (json!({ "id": "", "steps": [{ "to": "x" }, 3] }), "`steps[1]` is an object with `to`"),
+            (json!({ "id": 3 }), "`id` must be a text"),
+            (json!({ "id": "", "count": -1 }), "`count` must be a whole number from 0"),
+            (json!({ "id": "", "count": 1.5 }), "`count` must be a whole number from 0"),
+            (json!({ "id": "", "code": u64::MAX }), "`code` must be a whole number from -2147483648 to 2147483647"),
+            (json!({ "id": "", "steps": "x" }), "`steps` must be a list"),
+            (json!({ "id": "", "steps": [{ "to": "x" }, 3] }), "`steps[1]` must be an object with `to`"),
             (json!({ "id": "", "steps": [{}] }), "`steps[0].to` is missing"),
             (json!({ "id": "", "steps": [{ "to": "", "by": 1 }] }), "`steps[0]` has no field `by`; it has to"),
-            (json!({ "id": "", "kind": "c" }), "`kind` is one of a, b"),
-            (json!({ "id": "", "go": 3 }), "`go` is \"next\" or an object with `to`"),
-            (json!({ "id": "", "go": { "to": 3 } }), "`go.to` is a text"),
-            (json!({ "id": "", "on": "yes" }), "`on` is true or false"),
+            (json!({ "id": "", "kind": "c" }), "`kind` must be one of a, b"),
+            (json!({ "id": "", "go": 3 }), "`go` must be \"next\" or an object with `to`"),
+            (json!({ "id": "", "go": { "to": 3 } }), "`go.to` must be a text"),
+            (json!({ "id": "", "on": "yes" }), "`on` must be true or false"),
             (json!({ "on": true, "id": "odd" }), "`id`: an id is even"),
             (json!({ "id": "", "of": 1 }), "unknown field `of`; the fields are count, code, steps, kind, go, on, id"),
         ] {

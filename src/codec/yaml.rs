@@ -77,7 +77,9 @@ impl YamlError {
                 format!("the apostrophe in `{word}` ends a text in single quotes; write it twice (`{doubled}`)");
             return Self { fault: YamlFault::Apostrophe, message, place };
         }
-        let message = in_words(UserMessageFormatter.format_message(error).into_owned());
+        let parsers = UserMessageFormatter.format_message(error).into_owned();
+        let colon = place.filter(|_| COLONS.iter().any(|words| parsers.contains(words)));
+        let message = colon.and_then(|place| unquoted_colon(text, place)).unwrap_or_else(|| in_words(parsers));
         Self { fault, message, place }
     }
 }
@@ -94,6 +96,22 @@ fn apostrophe(text: &str, place: Place) -> Option<String> {
         return None;
     }
     Some(format!("{begin}'{end}"))
+}
+
+/// What the parser says of a colon in a text.
+const COLONS: [&str; 2] = ["mapping values are not allowed", "did not find expected ',' or '}'"];
+
+/// What is said of a colon in a text without quotation marks, if the parser stopped at such a one.
+fn unquoted_colon(text: &str, place: Place) -> Option<String> {
+    let line = text.lines().nth(place.line - 1)?;
+    let at = line.char_indices().nth(place.column - 1).map_or(line.len(), |(at, _)| at);
+    // The first colon belongs to the key.
+    let (_, words) = line[..at].rsplit_once(": ")?;
+    let words = words.trim();
+    if !line[at..].starts_with(':') || words.is_empty() || words.starts_with(['"', '\'']) || words.len() > MESSAGE / 4 {
+        return None;
+    }
+    Some(format!("the text `{words}: …` has a colon and a blank in it; write it in quotation marks"))
 }
 
 /// The parser's message, or a clearer one where that is cryptic.
@@ -461,6 +479,24 @@ mod tests {
             assert!(!told.message.contains("apostrophe"), "{text}: {told}");
         }
         assert_eq!(parse_value("a: 'it''s done'").unwrap()["a"], "it's done");
+    }
+
+    #[test]
+    fn a_colon_in_a_text_without_quotation_marks_is_told_with_what_to_do() {
+        for text in [
+            "description: Use when: x\n",
+            "a: 1\nb:\n  - c: Use when: x\n",
+            "{a: {type: b, description: Use when: x}}\n",
+            "description: Use when:\na: b\n",
+        ] {
+            let told = parse_value(text).unwrap_err();
+            let message = "the text `Use when: …` has a colon and a blank in it; write it in quotation marks";
+            assert_eq!(told.message, message, "{text}");
+        }
+        for text in ["a: b\n  c: d\n", "a: \"x\": y\n", "a: 'x': y\n"] {
+            let told = parse_value(text).unwrap_err();
+            assert!(!told.message.contains("quotation"), "{text}: {told}");
+        }
     }
 
     #[test]

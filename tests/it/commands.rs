@@ -922,7 +922,7 @@ fn small_words_are_the_right_ones() {
     assert!(message.as_str().unwrap().starts_with("'#42' fits several runs: "), "{message}");
     std::fs::write(sandbox.path(".flow/config.yaml"), "journal: yes please\n").unwrap();
     let error = sandbox.flow(["start", "debug", "--json"]).exits(1).error();
-    assert!(error["message"].as_str().unwrap().ends_with("`journal` is true or false"), "{error}");
+    assert!(error["message"].as_str().unwrap().ends_with("`journal` must be true or false"), "{error}");
 }
 
 #[test]

@@ -352,7 +352,7 @@ fn completing_a_step_records_its_activity_and_completing_the_last_one_ends_the_r
 fn a_batch_that_does_not_fit_is_told_in_the_words_of_its_fields() {
     let sandbox = Sandbox::new();
     for (batch, told) in [
-        (r#"[{"type": 5}]"#, "event 1 of the batch: `type` is one of status_change, artifact_registered"),
+        (r#"[{"type": 5}]"#, "event 1 of the batch: `type` must be one of status_change, artifact_registered"),
         (r#"[{"typ": "x"}]"#, "event 1 of the batch: unknown field `typ`; the fields are type, step, unit, data"),
     ] {
         let refused = sandbox.flow(["emit", "--run-id", "r1", "--batch", batch]);

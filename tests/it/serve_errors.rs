@@ -78,20 +78,20 @@ fn whatever_is_wrong_below_the_api_is_told_as_an_error_object_with_a_code() {
 fn a_query_that_does_not_fit_is_refused_and_says_what_fits() {
     let (_sandbox, server) = served();
     for (query, why) in [
-        ("runs?limit=-1", "`limit` is a whole number from 0"),
-        ("runs?skip=x", "`skip` is a whole number from 0"),
-        ("runs?status=nope", "`status` is one of active, blocked, completed, failed, cancelled"),
-        ("runs?sort=bogus", "`sort` is one of changed, started, longest"),
-        ("runs?group=all", "`group` is one of waits, in_doubt, left_behind, at_work, can_go_on, over"),
+        ("runs?limit=-1", "`limit` must be a whole number from 0"),
+        ("runs?skip=x", "`skip` must be a whole number from 0"),
+        ("runs?status=nope", "`status` must be one of active, blocked, completed, failed, cancelled"),
+        ("runs?sort=bogus", "`sort` must be one of changed, started, longest"),
+        ("runs?group=all", "`group` must be one of waits, in_doubt, left_behind, at_work, can_go_on, over"),
         (
             "runs?staus=failed",
             "unknown field `staus`; the fields are group, search, workflow, status, sort, skip, limit",
         ),
         ("runs?limit=1&limit=2", "the query has `limit` more than once"),
-        ("demo/runs/r1?at=1.5", "`at` is a whole number from 0"),
-        ("demo/runs/r1/log?after=x", "`after` is a whole number from 0"),
-        ("demo/runs/r1/activities?limit=99999999999999999999", "`limit` is a whole number from 0"),
-        ("demo/runs/r1/file?evidence=one.txt&from=-1", "`from` is a whole number from 0"),
+        ("demo/runs/r1?at=1.5", "`at` must be a whole number from 0"),
+        ("demo/runs/r1/log?after=x", "`after` must be a whole number from 0"),
+        ("demo/runs/r1/activities?limit=99999999999999999999", "`limit` must be a whole number from 0"),
+        ("demo/runs/r1/file?evidence=one.txt&from=-1", "`from` must be a whole number from 0"),
     ] {
         let (status, code, message) = error(&server.get(&format!("/api/v1/{query}")));
         assert_eq!((status, code.as_str()), (400, "usage"), "{query}: {message}");
@@ -102,7 +102,7 @@ fn a_query_that_does_not_fit_is_refused_and_says_what_fits() {
     assert_eq!(server.get("/?status=failed&group=over").status, 200);
     let page = server.get("/?status=nope");
     assert_eq!(page.status, 400);
-    assert!(page.body.contains("<h1>") && page.body.contains("`status` is one of active"), "{}", page.body);
+    assert!(page.body.contains("<h1>") && page.body.contains("`status` must be one of active"), "{}", page.body);
 }
 
 #[test]
@@ -115,9 +115,9 @@ fn the_content_of_an_action_that_does_not_fit_is_told_without_types_of_the_progr
     for (path, body, why) in [
         (CANCEL, json!([]).to_string(), "is not a JSON object"),
         (CANCEL, "{".to_owned(), "is not valid JSON: EOF while parsing an object at line 1 column 1"),
-        (CANCEL, json!({ "id": 3, "seen": 1 }).to_string(), "`id` is a text"),
+        (CANCEL, json!({ "id": 3, "seen": 1 }).to_string(), "`id` must be a text"),
         (CANCEL, json!({ "id": "k1" }).to_string(), "`seen` is missing"),
-        (CANCEL, json!({ "id": "k1", "seen": true }).to_string(), "`seen` is a whole number from 0 or a text"),
+        (CANCEL, json!({ "id": "k1", "seen": true }).to_string(), "`seen` must be a whole number from 0 or a text"),
         (
             CANCEL,
             json!({ "id": "k1", "seen": "x" }).to_string(),
@@ -128,7 +128,7 @@ fn the_content_of_an_action_that_does_not_fit_is_told_without_types_of_the_progr
             json!({ "id": "k1", "seen": 1, "by": 1 }).to_string(),
             "unknown field `by`; the fields are id, seen, reason",
         ),
-        (answer, json!({ "id": "k1", "seen": 1, "step": 1, "answer": "x" }).to_string(), "`step` is a text"),
+        (answer, json!({ "id": "k1", "seen": 1, "step": 1, "answer": "x" }).to_string(), "`step` must be a text"),
     ] {
         let (status, code, message) = error(&server.send(path, &headers, &body));
         assert_eq!((status, code.as_str()), (400, "usage"), "{message}");

@@ -61,7 +61,7 @@ impl<'a> Call<'a> {
             let given = call.arguments.entry("verb").or_insert_with(|| (*usual).into());
             // A verb that another tool stands for may write where this one was allowed to read alone.
             if !tool.verbs.iter().any(|verb| *given == **verb) {
-                return Err(call.wrong(&format!("`verb` is one of {}", tool.verbs.join(", "))));
+                return Err(call.wrong(&format!("`verb` must be one of {}", tool.verbs.join(", "))));
             }
         }
         Ok(call)
