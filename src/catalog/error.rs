@@ -21,6 +21,8 @@ pub enum CatalogError {
         known: Vec<String>,
         /// The most similar name, if one is similar enough.
         suggestion: Option<String>,
+        /// What is said of a file of this name that flow does not read.
+        unread: Option<String>,
     },
     /// The skill or agent of this name has no state machine.
     #[error("{} has no section `## STATE-MACHINE`", .path.display())]
@@ -98,10 +100,14 @@ pub(crate) fn shown(name: &str) -> String {
 impl Explain for CatalogError {
     fn problem(&self) -> Problem {
         match self {
-            Self::Unknown { name, suggestion, .. } => {
+            Self::Unknown { name, suggestion, unread, .. } => {
                 let mut help = Help::from(did_you_mean(suggestion.as_deref()));
-                if names_a_file(name) {
-                    help = Suggestion::flow("workflow check").value(name) + " looks at a file; ";
+                if let Some(unread) = unread {
+                    help = Help::from(format!("{unread}; "));
+                } else if names_a_file(name) {
+                    help = Help::from("to start it, put it into .flow/workflows/ and name it without its ending; ")
+                        + Suggestion::flow("workflow check").value(name)
+                        + " looks at a file anywhere; ";
                 }
                 Problem::new(Kind::NotFound, "unknown_workflow", self)
                     .help(help + Suggestion::flow("workflow list") + " shows all")

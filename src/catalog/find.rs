@@ -36,6 +36,14 @@ pub struct FoundWorkflow {
     pub diagnostics: Vec<Diagnostic>,
 }
 
+impl FoundWorkflow {
+    /// What its text says of gates and requirements where flow does not read it.
+    #[must_use]
+    pub fn unread_gates(&self) -> Vec<Diagnostic> {
+        self.diagnostics.iter().filter(|one| one.is_of_unread_gate()).cloned().collect()
+    }
+}
+
 /// A line of [`Catalog::list`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedWorkflow {
@@ -51,6 +59,17 @@ pub struct ListedWorkflow {
     pub error: Option<String>,
     /// Whether it is that of an agent which a skill calls.
     pub is_agent: bool,
+    /// Its gates and requirements that flow does not read.
+    pub unread_gates: Vec<Diagnostic>,
+}
+
+/// A definition of the project's own.
+pub(crate) struct OwnDefinition {
+    pub(crate) path: PathBuf,
+    /// Why it cannot be used.
+    pub(crate) error: Option<CatalogError>,
+    /// Its gates and requirements that flow does not read.
+    pub(crate) unread_gates: Vec<Diagnostic>,
 }
 
 /// The workflows that a project can use.
@@ -58,7 +77,7 @@ pub struct ListedWorkflow {
 pub struct Catalog {
     pub(super) disk: Arc<dyn Disk>,
     /// `.flow/`, if there is one.
-    flow_dir: Option<PathBuf>,
+    pub(super) flow_dir: Option<PathBuf>,
 }
 
 impl Catalog {
@@ -86,9 +105,16 @@ impl Catalog {
         Ok(self.config()?.types())
     }
 
-    /// What is odd about the project's configuration, and changes nothing.
+    /// What the project's configuration says in vain: unknown keys, and directories that are not there.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = self.unknown_keys();
+        warnings.extend(self.absent_dirs());
+        warnings
+    }
+
+    /// What is said of the keys of the project's configuration that mean nothing.
+    pub(crate) fn unknown_keys(&self) -> Vec<String> {
         self.config().map(|config| config.warnings()).unwrap_or_default()
     }
 
@@ -182,36 +208,37 @@ impl Catalog {
         Ok(entries.into_values().flatten().collect())
     }
 
-    /// The definitions of the project's own, each with its file and why it cannot be used.
+    /// The definitions of the project's own.
     ///
     /// # Errors
     /// As [`Self::list`].
-    pub(crate) fn own_definitions(&self) -> Result<Vec<(PathBuf, Option<CatalogError>)>, CatalogError> {
+    pub(crate) fn own_definitions(&self) -> Result<Vec<OwnDefinition>, CatalogError> {
         let mut own = Vec::new();
         for entry in self.list()? {
             let Origin::Project(path) = entry.origin else { continue };
             // A line of the list has the first error only.
             let error = if entry.error.is_some() { self.find(&entry.id).err() } else { None };
-            own.push((path, error));
+            own.push(OwnDefinition { path, error, unread_gates: entry.unread_gates });
         }
         Ok(own)
     }
 
-    fn config(&self) -> Result<Config, CatalogError> {
+    pub(super) fn config(&self) -> Result<Config, CatalogError> {
         match &self.flow_dir {
             Some(flow_dir) => Config::read(&self.disk, flow_dir),
             None => Ok(Config::default()),
         }
     }
 
-    fn definition_dirs(&self, config: &Config) -> Vec<DefinitionDir> {
+    pub(super) fn definition_dirs(&self, config: &Config) -> Vec<DefinitionDir> {
         self.flow_dir.as_deref().map(|flow_dir| definition_dirs(flow_dir, &config.definitions)).unwrap_or_default()
     }
 
     fn unknown(&self, name: &str) -> Result<CatalogError, CatalogError> {
         let known: Vec<String> = self.list()?.into_iter().map(|entry| entry.id).collect();
         let suggestion = codec::similar(name, known.iter().map(String::as_str)).map(str::to_owned);
-        Ok(CatalogError::Unknown { name: name.to_owned(), known, suggestion })
+        let unread = self.unread_files().into_iter().find(|file| file.id == name).map(|file| file.message);
+        Ok(CatalogError::Unknown { name: name.to_owned(), known, suggestion, unread })
     }
 }
 
@@ -281,18 +308,26 @@ fn entry(id: &str, file: &str, origin: Origin, text: String, types: &StateTypes)
     let description = description(&text);
     let is_agent = is_of_agent(file, &origin);
     let Ok(known) = WorkflowId::new(id) else { return None };
-    let error = match load(&known, file, text, origin.clone(), types) {
+    let (error, unread_gates) = match load(&known, file, text, origin.clone(), types) {
         Err(CatalogError::NoMachine { .. }) => return None,
-        Err(error) => Some(error.in_list()),
-        Ok(_) => None,
+        Err(error) => (Some(error.in_list()), Vec::new()),
+        Ok(found) => (None, found.unread_gates()),
     };
-    Some(ListedWorkflow { id: id.to_owned(), notation, origin, description, error, is_agent })
+    Some(ListedWorkflow { id: id.to_owned(), notation, origin, description, error, is_agent, unread_gates })
 }
 
 fn broken(id: &str, file: &str, origin: Origin, error: CatalogError) -> ListedWorkflow {
     let notation = Form::of_file(file, "").notation();
     let is_agent = is_of_agent(file, &origin);
-    ListedWorkflow { id: id.to_owned(), notation, origin, description: None, error: Some(error.in_list()), is_agent }
+    ListedWorkflow {
+        id: id.to_owned(),
+        notation,
+        origin,
+        description: None,
+        error: Some(error.in_list()),
+        is_agent,
+        unread_gates: Vec::new(),
+    }
 }
 
 /// Whether a definition is an agent's: hosts keep agents in directories of this name, and so does this program.

@@ -88,13 +88,8 @@ fn read(file: &dyn DiskFile, path: &Path) -> Result<String, CatalogError> {
 
 /// The bytes of the file at `path` as text. Fails if they are too many or not UTF-8.
 pub(crate) fn definition_text(path: &Path, bytes: Vec<u8>) -> Result<String, CatalogError> {
-    let mut at = Name::nowhere("");
     if bytes.len() > limits::WORKFLOW_BYTES {
-        at.place = TextPlace { line: 1, column: 1 };
-        let message = format!("the file is larger than {} bytes", limits::WORKFLOW_BYTES);
-        let diagnostics = vec![Diagnostic::error("too_large", &at, message)];
-        // Without its text: an excerpt would be as large as the file.
-        return Err(CatalogError::Invalid { path: path.to_owned(), text: String::new(), diagnostics });
+        return Err(too_large(path));
     }
     let error = match String::from_utf8(bytes) {
         Ok(text) => return Ok(text),
@@ -102,9 +97,18 @@ pub(crate) fn definition_text(path: &Path, bytes: Vec<u8>) -> Result<String, Cat
     };
     let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
     // Up to there the text has the same bytes as the file.
+    let mut at = Name::nowhere("");
     at.place = TextPlace::of(&text, error.utf8_error().valid_up_to());
     let diagnostics = vec![Diagnostic::error("not_utf8", &at, "the file is not UTF-8 text")];
     Err(CatalogError::Invalid { path: path.to_owned(), text, diagnostics })
+}
+
+/// The error for a file that is larger than a definition may be.
+pub(crate) fn too_large(path: &Path) -> CatalogError {
+    let message = format!("the file is larger than {} bytes", limits::WORKFLOW_BYTES);
+    let diagnostics = vec![Diagnostic::error("too_large", &Name::nowhere(""), message)];
+    // Without its text: an excerpt would be as large as the file.
+    CatalogError::Invalid { path: path.to_owned(), text: String::new(), diagnostics }
 }
 
 fn io_error(path: &Path, error: Errno) -> CatalogError {

@@ -15,12 +15,14 @@ mod folder;
 mod place;
 mod proved;
 mod shipped;
+mod unused;
 
 pub(crate) use config::{FILE as CONFIG_FILE, NamedCommand, STORE as STORE_KEY};
 pub use error::CatalogError;
 pub(crate) use error::{known_names, shown};
+pub(crate) use find::OwnDefinition;
 pub use find::{Catalog, FoundWorkflow, ListedWorkflow, Origin};
 pub(crate) use folder::Folder;
-pub(crate) use folder::definition_text;
+pub(crate) use folder::{definition_text, too_large};
 pub(crate) use place::{AGENTS, SKILL_FILE, names_a_file};
 pub(crate) use proved::read_proved;

@@ -18,7 +18,7 @@ pub(super) struct DefinitionDir {
 }
 
 /// The suffixes of a definition's file after the id. The first match wins.
-const WORKFLOW_SUFFIXES: &[&str] = &[".workflow.yaml", ".graph.yaml", ".yaml", ".mmd", ".md"];
+pub(super) const WORKFLOW_SUFFIXES: &[&str] = &[".workflow.yaml", ".graph.yaml", ".yaml", ".mmd", ".md"];
 /// Those of a skill, which is a directory.
 const SKILL_SUFFIXES: &[&str] = &["/SKILL.md"];
 /// Those of an agent.

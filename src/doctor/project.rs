@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::catalog::{CONFIG_FILE, Catalog, CatalogError};
+use crate::catalog::{CONFIG_FILE, Catalog, CatalogError, OwnDefinition};
 use crate::codec::SCHEMAS;
 use crate::disk::inspect::{Entry, FileKind, doubtful_file_system, entries};
 use crate::disk::{Disk, Trust, read_plain};
@@ -223,11 +223,20 @@ fn workflows(catalog: &Catalog, root: &Path, found: &mut Findings) {
         Err(error) => drop(found.add("unreadable", &root.join(CONFIG_FILE), error.one_line())),
         Ok(_) => {}
     }
-    for warning in catalog.warnings() {
+    for warning in catalog.unknown_keys() {
         found.add("config_unknown_key", &root.join(CONFIG_FILE), warning);
     }
+    for warning in catalog.absent_dirs() {
+        found.add("definitions_missing", &root.join(CONFIG_FILE), warning);
+    }
+    for file in catalog.unread_files() {
+        found.add("workflow_unread", &file.path, file.message);
+    }
     // The check of the names in `.flow` has reported a name that is not a directory.
-    for (path, error) in catalog.own_definitions().unwrap_or_default() {
+    for OwnDefinition { path, error, unread_gates } in catalog.own_definitions().unwrap_or_default() {
+        for gate in unread_gates {
+            found.add("gate_unread", &path, gate.message).at_place(Some(gate.place));
+        }
         match error {
             Some(CatalogError::Invalid { diagnostics, .. }) => {
                 for error in diagnostics.iter().filter(|one| one.is_error()).take(limits::VIOLATIONS) {

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::catalog::{AGENTS, CONFIG_FILE, Catalog, CatalogError, SKILL_FILE};
+use crate::catalog::{AGENTS, CONFIG_FILE, Catalog, CatalogError, OwnDefinition, SKILL_FILE};
 use crate::codec::{self, DocumentKind, LineFault, Node, Place, RunText, Violation, parse};
 use crate::disk::{Disk, FileType, Links, read_named, read_plain};
 use crate::doctor::lines::{last_line_with, line_after};
@@ -208,12 +208,14 @@ impl Checker {
         let own = match self.catalog.own_definitions() {
             Ok(own) => own,
             Err(error) => match &error {
-                CatalogError::Refused { path, .. } | CatalogError::Io { path, .. } => vec![(path.clone(), Some(error))],
+                CatalogError::Refused { path, .. } | CatalogError::Io { path, .. } => {
+                    vec![OwnDefinition { path: path.clone(), error: Some(error), unread_gates: Vec::new() }]
+                }
                 // That of the configuration is told where its file is checked.
                 _ => return,
             },
         };
-        for (path, error) in own {
+        for OwnDefinition { path, error, .. } in own {
             if dir.is_some_and(|dir| !path.starts_with(dir)) {
                 continue;
             }

@@ -1,8 +1,10 @@
 //! Files that git has and a sparse checkout leaves out: to flow they are neither missing nor free to be written.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
-use crate::catalog::{Catalog, FoundWorkflow, Origin};
+use crate::catalog::{Catalog, FoundWorkflow, Origin, names_a_file};
+use crate::disk::Links;
 use crate::model::{Kind, Problem, RunId, WorkflowId, quoted};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
@@ -80,6 +82,12 @@ impl Context {
     /// Those of [`Catalog::find`], and `left_out` if a sparse checkout leaves out the project's own definition.
     pub(crate) fn find_workflow(&self, root: &Path, catalog: &Catalog, name: &str) -> Result<FoundWorkflow> {
         let found = catalog.find(name);
+        if found.is_err()
+            && names_a_file(name)
+            && self.disk.look(&self.env.cwd.clone().unwrap_or_default().join(name), Links::Follow).is_err()
+        {
+            return Err(Error::input(name, &ErrorKind::NotFound.into()));
+        }
         let is_own = matches!(&found, Ok(FoundWorkflow { origin: Origin::Project(_), .. }));
         // To git, other names may be patterns.
         if !is_own && WorkflowId::new(name).is_ok() {

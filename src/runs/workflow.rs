@@ -1,17 +1,18 @@
 //! `workflow list | show | check | graph | convert`: the available definitions.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::{Catalog, CatalogError, FoundWorkflow, Origin, definition_text, names_a_file};
+use crate::catalog::{Catalog, CatalogError, FoundWorkflow, Origin, definition_text, names_a_file, too_large};
 use crate::disk::read_named;
 use crate::machine::{
     Diagnostic, Form, Machine, Notation, Requirement, State, Transition, Written, compile_text, description, unsaid,
     write,
 };
-use crate::model::{StateName, WorkflowId, limits};
+use crate::model::{Help, Kind, Problem, StateName, Suggestion, WorkflowId, limits};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 
@@ -20,7 +21,7 @@ use crate::runs::error::{Error, Result};
 pub struct WorkflowListReport {
     /// By id.
     pub workflows: Vec<WorkflowEntry>,
-    /// What is odd about the project's configuration.
+    /// What the project says in vain: in its configuration, in files that are not read, and of gates.
     pub warnings: Vec<String>,
 }
 
@@ -125,7 +126,10 @@ pub fn workflow_list(cx: &Context) -> Result<WorkflowListReport> {
     let project = cx.project_if_any()?;
     let catalog = cx.catalog(project.as_ref());
     let mut workflows = Vec::new();
+    let mut warnings = catalog.warnings();
+    warnings.extend(catalog.unread_files().into_iter().map(|file| file.message));
     for entry in catalog.list()? {
+        warnings.extend(entry.unread_gates.iter().map(|gate| gate.in_workflow(&entry.id)));
         workflows.push(WorkflowEntry {
             id: entry.id,
             notation: entry.notation,
@@ -135,7 +139,7 @@ pub fn workflow_list(cx: &Context) -> Result<WorkflowListReport> {
             is_agent: entry.is_agent,
         });
     }
-    Ok(WorkflowListReport { workflows, warnings: catalog.warnings() })
+    Ok(WorkflowListReport { workflows, warnings })
 }
 
 /// A workflow, and the text of its definition.
@@ -205,12 +209,13 @@ fn definition(cx: &Context, target: &str, types: &[String]) -> Result<Definition
     let path = path_of(cx, target);
     let project = cx.project_if_any()?;
     let catalog = cx.catalog(project.as_ref());
-    // A file comes before a workflow of the same name.
-    if cx.disk.is_file(&path) {
-        let bytes =
-            read_named(&*cx.disk, &path, limits::WORKFLOW_BYTES).map_err(|error| Error::input(target, &error))?;
-        let text = match definition_text(Path::new(target), bytes) {
-            Err(CatalogError::Invalid { text, diagnostics, .. }) => {
+    if names_a_file(target) && cx.disk.is_dir(&path) {
+        return Err(directory(target));
+    }
+    // A file comes before a workflow of the same name, and a mistyped path is not looked up as one.
+    if names_a_file(target) || cx.disk.is_file(&path) {
+        let text = match text_of_file(cx, target, &path) {
+            Err(Error::Catalog(CatalogError::Invalid { text, diagnostics, .. })) => {
                 return Ok(Definition::invalid(target.to_owned(), text, diagnostics));
             }
             text => text?,
@@ -225,12 +230,22 @@ fn definition(cx: &Context, target: &str, types: &[String]) -> Result<Definition
             diagnostics: checked.diagnostics,
         });
     }
-    // A mistyped path is not looked up as the name of a workflow.
-    if names_a_file(target) {
-        let source = std::io::Error::from(std::io::ErrorKind::NotFound);
-        return Err(Error::input(target, &source));
-    }
     named(&catalog, target)
+}
+
+fn text_of_file(cx: &Context, target: &str, path: &Path) -> Result<String> {
+    match read_named(&*cx.disk, path, limits::WORKFLOW_BYTES) {
+        Ok(bytes) => Ok(definition_text(Path::new(target), bytes)?),
+        Err(error) if error.kind() == ErrorKind::FileTooLarge => Err(too_large(Path::new(target)).into()),
+        Err(error) => Err(Error::input(target, &error)),
+    }
+}
+
+/// The error for a directory in the place of a definition.
+fn directory(target: &str) -> Error {
+    Problem::new(Kind::Refused, "input_unreadable", format!("cannot read {target}: it is a directory"))
+        .help(Help::from("name a file in it; ") + Suggestion::flow("validate").value(target) + " checks all of them")
+        .into()
 }
 
 /// The definition of a workflow of the catalog.

@@ -54,7 +54,7 @@ fn an_unknown_workflow_is_answered_with_the_one_that_is_meant() {
     std::fs::write(sandbox.path("t.mmd"), "stateDiagram-v2\n[*] --> a\na --> [*]\n").unwrap();
     assert_eq!(
         sandbox.flow(["workflow", "show", "t.mmd"]).exits(3).stderr,
-        "error: there is no workflow `t.mmd`\n  help: `flow workflow check t.mmd` looks at a file; `flow workflow list` shows all\n"
+        "error: there is no workflow `t.mmd`\n  help: to start it, put it into .flow/workflows/ and name it without its ending; `flow workflow check t.mmd` looks at a file anywhere; `flow workflow list` shows all\n"
     );
     let answer = sandbox.flow(["start", "nothing-like-it"]).exits(3);
     assert!(answer.stderr.ends_with("\n  help: `flow workflow list` shows all\n"), "{}", answer.stderr);
@@ -569,7 +569,9 @@ fn a_list_of_workflows_fits_the_columns_that_there_are() {
 #[test]
 fn a_name_that_is_a_file_is_sent_to_the_check_of_files() {
     let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path("docs")).unwrap();
     for file in ["x.yaml", "x.yml", "docs/x", "docs/x.mmd"] {
+        std::fs::write(sandbox.path(file), "").unwrap();
         let error = sandbox.flow(["start", file, "--json"]).error();
         assert!(error["help"].as_str().unwrap().contains(&format!("`flow workflow check {file}`")), "{file}: {error}");
     }
@@ -1012,4 +1014,47 @@ fn a_working_directory_that_cannot_be_read_is_told_as_what_it_is() {
     let gone = run(injecting(&sandbox, &["getcwd:error=ENOENT"], &exec), "").exits(2).error();
     let wanted = "the working directory does not exist; go to one in which the command can run";
     assert_eq!(gone["message"], wanted);
+}
+
+#[test]
+fn what_a_project_defines_in_vain_is_told_where_it_is_missed() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    let graph = "initial: a\nstates: {a: {type: agent, Gate: person, transition: {next: []}}}\n";
+    std::fs::write(sandbox.path(".flow/workflows/mine.yml"), graph).unwrap();
+    std::fs::write(sandbox.path(".flow/workflows/debug.yml"), graph).unwrap();
+    std::fs::write(sandbox.path(".flow/workflows/open.yaml"), graph).unwrap();
+    std::fs::write(sandbox.path(".flow/config.yaml"), "definitions: [skills]\n").unwrap();
+    let absent = "config.yaml: `definitions` names skills, which does not exist";
+    let gate = "the workflow `open`, line 2: flow does not know the key `Gate`; did you mean `gate`?";
+    let unread = "flow does not read debug.yml; rename it to debug.yaml";
+    let mine = "flow does not read mine.yml; rename it to mine.yaml";
+    let refused = sandbox.flow(["start", "mine", "--json"]).exits(3).error();
+    assert_eq!(refused["help"], format!("{mine}; `flow workflow list` shows all"));
+    let told = |args: &[&str]| sandbox.flow(args).ok().json()["warnings"].clone();
+    assert_eq!(told(&["workflow", "list", "--json"]), serde_json::json!([absent, unread, mine, gate]));
+    assert_eq!(told(&["start", "debug", "--json"]), serde_json::json!([absent, unread]));
+    assert_eq!(told(&["start", "open", "--json"]), serde_json::json!([absent, gate]));
+}
+
+#[test]
+fn a_file_or_directory_in_the_place_of_a_workflow_is_told_for_what_it_is() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    for dir in [".flow/workflows", "./.flow"] {
+        let error = sandbox.flow(["workflow", "check", dir, "--json"]).exits(1).error();
+        assert_eq!(error["message"], format!("cannot read {dir}: it is a directory"));
+        assert_eq!(error["help"], format!("name a file in it; `flow validate {dir}` checks all of them"));
+    }
+    let cause = sandbox.flow(["workflow", "check", "/dev/null", "--json"]).exits(1).error();
+    assert!(cause.to_string().contains("is not a regular file"), "{cause}");
+    let missing = sandbox.flow(["start", "./own.yaml"]).exits(3).stderr;
+    assert!(missing.starts_with("error: cannot read ./own.yaml\n"), "{missing}");
+    std::fs::write(sandbox.path("own.yaml"), "x".repeat((1 << 20) + 1)).unwrap();
+    let there = sandbox.flow(["start", "./own.yaml"]).exits(3).stderr;
+    assert!(there.contains("put it into .flow/workflows/ and name it without its ending"), "{there}");
+    let large = sandbox.flow(["workflow", "check", "own.yaml"]).exits(1).stdout;
+    assert!(large.contains("error[too_large]: the file is larger than 1048576 bytes"), "{large}");
+    let told = sandbox.flow(["record-activity", "a.yaml"]).exits(2).stderr;
+    assert!(told.contains("did you mean `--activity-file a.yaml`?"), "{told}");
 }

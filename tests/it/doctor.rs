@@ -383,6 +383,26 @@ const LEFT: &[Damage] = &[
         hurt: |past| past.put("../../config.yaml", "definition: [flows]\n"),
     },
     Damage {
+        code: "definitions_missing",
+        path: "/config.yaml",
+        hurt: |past| past.put("../../config.yaml", "definitions: [flows]\n"),
+    },
+    Damage {
+        code: "workflow_unread",
+        path: "/workflows/own.yml",
+        hurt: |past| past.put("../../workflows/own.yml", "initial: a\nstates: {a: {type: terminal}}\n"),
+    },
+    Damage {
+        code: "gate_unread",
+        path: "/workflows/own.yaml",
+        hurt: |past| {
+            past.put(
+                "../../workflows/own.yaml",
+                "initial: a\nstates: {a: {type: agent, Gate: person, transition: {next: []}}}\n",
+            );
+        },
+    },
+    Damage {
         code: "policy_invalid",
         path: "/modes.yaml",
         hurt: |past| past.put("../../modes.yaml", "kind: FlowModes\n"),

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::catalog::{Catalog, FoundWorkflow};
 use crate::engine::RunState;
 use crate::host::GitFacts;
 use crate::machine::Machine;
@@ -121,6 +122,7 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
     };
     let root = cx.root_of(existing.as_ref())?;
     let found = cx.find_workflow(&root, &catalog, &request.workflow)?;
+    let mut warnings = warnings_of(&catalog, &found);
     let machine = as_project_asks(existing.as_ref(), found.machine)?;
     let phase = initial_phase(&machine, request.phase.as_ref())?;
     let caller = cx.caller(request.session.clone(), None)?;
@@ -175,11 +177,20 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
     };
     let document = state.into_document();
     // After the run, so that others need not wait for the journal.
-    let mut warnings = catalog.warnings();
     warnings.extend(unnamed_commands(&project, &machine));
     warnings.extend(journal::note(&project, &document, now));
     let report = report_of(&project, &*run, document, Some(&machine), phase);
     Ok(StartReport { seq: Seq(1), token: token.map(|token| token.text), created: true, made, warnings, ..report })
+}
+
+/// What the project says in vain, as far as it may concern a run of this workflow.
+fn warnings_of(catalog: &Catalog, found: &FoundWorkflow) -> Vec<String> {
+    let id = found.machine.id().as_str();
+    let mut warnings = catalog.warnings();
+    warnings.extend(found.unread_gates().iter().map(|gate| gate.in_workflow(id)));
+    let unread = catalog.unread_files().into_iter().filter(|file| file.id == id);
+    warnings.extend(unread.map(|file| file.message));
+    warnings
 }
 
 /// What is said of a run, begun now or earlier, which is in `phase`, or is over.

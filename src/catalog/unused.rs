@@ -1,0 +1,159 @@
+//! What looks like a definition, or like a directory of them, and is passed over: told, since its author expects it to count.
+
+use std::path::PathBuf;
+
+use crate::catalog::config::{Config, FILE};
+use crate::catalog::find::Catalog;
+use crate::catalog::folder::Folder;
+use crate::catalog::place::{DefinitionDir, WORKFLOW_SUFFIXES};
+use crate::machine::{Form, compile_text};
+use crate::model::WorkflowId;
+
+/// Endings that flow does not read, and those that it reads instead.
+const LIKE: [(&str, &str); 8] = [
+    (".workflow.yml", ".workflow.yaml"),
+    (".workflow.json", ".workflow.yaml"),
+    (".graph.yml", ".graph.yaml"),
+    (".yml", ".yaml"),
+    (".json", ".yaml"),
+    (".mermaid", ".mmd"),
+    (".markdown", ".md"),
+    (".mdx", ".md"),
+];
+
+/// A file that defines a workflow, under a name that flow does not read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UnreadFile {
+    /// The workflow's id if it were read.
+    pub(crate) id: String,
+    pub(crate) path: PathBuf,
+    /// What is wrong with its name, and what to do.
+    pub(crate) message: String,
+}
+
+impl Catalog {
+    /// The files in the directories of definitions that flow passes over because of their names, sorted. What cannot be read
+    /// is told elsewhere.
+    pub(crate) fn unread_files(&self) -> Vec<UnreadFile> {
+        let config = self.config().unwrap_or_default();
+        let mut unread = Vec::new();
+        for dir in self.definition_dirs(&config) {
+            if dir.suffixes == WORKFLOW_SUFFIXES {
+                self.unread_in(&dir, &config, &mut unread);
+            }
+        }
+        unread.sort_by(|one, other| one.path.cmp(&other.path));
+        unread
+    }
+
+    fn unread_in(&self, dir: &DefinitionDir, config: &Config, unread: &mut Vec<UnreadFile>) {
+        let Ok(Some(folder)) = Folder::open(&self.disk, &dir.path, dir.links) else { return };
+        let names = folder.names().unwrap_or_default();
+        for name in &names {
+            let Some((id, ending)) = like_a_definition(name) else { continue };
+            let Ok(Some(text)) = folder.read(name) else { continue };
+            if compile_text(Form::of_file(name, &text), &text, id, &config.types()).is_of_another_kind() {
+                continue;
+            }
+            let right = format!("{id}{ending}");
+            let message = if names.contains(&right) {
+                format!("flow does not read {name}, but {right}; remove one of them")
+            } else {
+                format!("flow does not read {name}; rename it to {right}")
+            };
+            unread.push(UnreadFile { id: id.to_owned(), path: folder.join(name), message });
+        }
+    }
+
+    /// What is wrong with the directories that the configuration names.
+    pub(crate) fn absent_dirs(&self) -> Vec<String> {
+        let config = self.config().unwrap_or_default();
+        let root = self.flow_dir.as_deref().and_then(std::path::Path::parent);
+        let mut absent = Vec::new();
+        for dir in &config.definitions {
+            let path = root.map(|root| root.join(dir)).unwrap_or_default();
+            if !self.disk.is_dir(&path) {
+                let what = if self.disk.is_file(&path) { "is a file, not a directory" } else { "does not exist" };
+                absent.push(format!("{FILE}: `definitions` names {}, which {what}", dir.display()));
+            }
+        }
+        absent
+    }
+}
+
+/// The id and the right ending of a file whose ending is only similar to one of a definition.
+fn like_a_definition(name: &str) -> Option<(&str, &'static str)> {
+    let lower = name.to_ascii_lowercase();
+    if WORKFLOW_SUFFIXES.iter().any(|known| name.ends_with(known)) {
+        return None;
+    }
+    let known = WORKFLOW_SUFFIXES.iter().map(|known| (*known, *known));
+    let (ending, right) = LIKE.into_iter().chain(known).find(|(ending, _)| lower.ends_with(ending))?;
+    let id = &name[..name.len() - ending.len()];
+    WorkflowId::new(id).is_ok().then_some((id, right))
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests set up files directly")]
+mod tests {
+    use std::fs;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::catalog::CatalogError;
+    use crate::disk::Os;
+
+    const GRAPH: &str = "initial: a\nstates:\n  a: {type: terminal}\n";
+    const DIAGRAM: &str = "stateDiagram-v2\n[*] --> a\na --> [*]\n";
+
+    #[test]
+    fn a_definition_whose_ending_is_not_read_is_told_with_the_right_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let flow_dir = dir.path().join(".flow");
+        let place = flow_dir.join("workflows");
+        fs::create_dir_all(&place).unwrap();
+        fs::create_dir(dir.path().join("more")).unwrap();
+        fs::write(flow_dir.join("config.yaml"), "definitions: [more, absent, file]\n").unwrap();
+        fs::write(dir.path().join("file"), "").unwrap();
+        fs::write(dir.path().join("more/far.yml"), GRAPH).unwrap();
+        let document = format!("## STATE-MACHINE\n\n```mermaid\n{DIAGRAM}```\n");
+        for (name, text) in [
+            ("a.yml", GRAPH),
+            ("b.workflow.yml", "kind: FlowWorkflow\n"),
+            ("c.JSON", "{\"initial\": \"a\", \"states\": {\"a\": {\"type\": \"terminal\"}}}"),
+            ("d.mermaid", DIAGRAM),
+            ("e.markdown", &document),
+            ("f.YAML", GRAPH),
+            ("both.yml", GRAPH),
+            ("both.yaml", GRAPH),
+            // Files of others.
+            ("package.json", "{\"name\": \"x\"}"),
+            ("ci.yml", "on: [push]\njobs: {}\n"),
+            ("README.markdown", "# Notes\n"),
+            ("notes.txt", GRAPH),
+        ] {
+            fs::write(place.join(name), text).unwrap();
+        }
+        let catalog = Catalog::new(Arc::new(Os), Some(flow_dir));
+        let unread = catalog.unread_files();
+        let told: Vec<_> = unread.iter().map(|one| one.message.as_str()).collect();
+        let wanted = [
+            "flow does not read a.yml; rename it to a.yaml",
+            "flow does not read b.workflow.yml; rename it to b.workflow.yaml",
+            "flow does not read both.yml, but both.yaml; remove one of them",
+            "flow does not read c.JSON; rename it to c.yaml",
+            "flow does not read d.mermaid; rename it to d.mmd",
+            "flow does not read e.markdown; rename it to e.md",
+            "flow does not read f.YAML; rename it to f.yaml",
+            "flow does not read far.yml; rename it to far.yaml",
+        ];
+        assert_eq!(told, wanted);
+        let Err(CatalogError::Unknown { unread: Some(unread), .. }) = catalog.find("a") else { panic!("it is read") };
+        assert_eq!(unread, wanted[0]);
+        let absent = [
+            "config.yaml: `definitions` names absent, which does not exist",
+            "config.yaml: `definitions` names file, which is a file, not a directory",
+        ];
+        assert_eq!(catalog.warnings(), absent);
+    }
+}
