@@ -578,7 +578,7 @@ pub(super) struct DriveArgs {
 // Arguments of `resume`.
 #[derive(Debug, Args)]
 pub(super) struct ResumeArgs {
-    /// The run [default: the session's, or the one that changed last]
+    /// The run [default: FLOW_RUN, the session's, the only open one of the branch or of all, or the one that changed last]
     #[arg(add = complete::runs())]
     pub(super) run: Option<String>,
     /// The same as RUN

@@ -210,6 +210,9 @@ impl UsageLine {
                 Some(format!("did you mean `--issue {number}`?"))
             }
             "start" => Some(format!("did you mean `--goal {words}`?")),
+            "record-activity" if [".yaml", ".yml", ".json"].iter().any(|end| word.ends_with(end)) => {
+                Some(format!("did you mean `--activity-file {word}`?"))
+            }
             "record-activity" if self.rest.iter().any(|option| option == "--summary") => {
                 Some(format!("did you mean `--run-id {word}`?"))
             }

@@ -92,6 +92,13 @@ pub enum Operation {
     WriteBeside,
 }
 
+impl Operation {
+    /// Whether it changes nothing.
+    fn is_reading(self) -> bool {
+        matches!(self, Self::Inspect | Self::List | Self::Open | Self::Read)
+    }
+}
+
 /// Why a file or directory could not be used.
 #[derive(Debug, Error)]
 pub enum DiskError {
@@ -212,15 +219,36 @@ impl Explain for DiskError {
                 .help("shorten it, or bring an earlier one back with git; nothing was written"),
             Self::NotUtf8 { .. } => new(Kind::Damaged, "not_utf8").help("bring an earlier version back with git"),
             Self::NotOurs { path, action, source, .. } => {
-                let recorded = if *action == Operation::Read { "" } else { "; nothing was recorded" };
+                let recorded = if action.is_reading() { "" } else { "; nothing was recorded" };
                 new(Kind::Io, "io_error").help(format!("{}{recorded}", make_it_yours(path))).caused_by(source)
             }
             Self::Io { source, action, .. } => new(Kind::Io, "io_error")
                 .help(match action {
-                    Operation::Read => "make it readable, then try again",
+                    action if action.is_reading() => "make it readable, then try again",
                     _ => "nothing was recorded; try again when the cause is gone",
                 })
                 .caused_by(source),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_writes_says_that_nothing_was_recorded() {
+        for (action, says) in [
+            (Operation::Open, false),
+            (Operation::List, false),
+            (Operation::Inspect, false),
+            (Operation::Read, false),
+            (Operation::Lock, true),
+            (Operation::Append, true),
+        ] {
+            let source = io::ErrorKind::PermissionDenied.into();
+            let problem = DiskError::Io { path: "x".into(), action, source }.problem();
+            assert_eq!(format!("{problem:?}").contains("nothing was recorded"), says, "{action}");
         }
     }
 }

@@ -249,3 +249,12 @@ fn a_run_goes_back_past_an_open_question_only_when_that_completes_nothing() {
     sandbox.flow(["advance", "r1", "--to", "work"]).ok();
     assert_eq!(sandbox.activity_files("r1"), ["001-work.yaml", "002-look.yaml"]);
 }
+
+#[test]
+fn next_of_a_run_that_is_over_does_not_look_for_a_definition() {
+    let sandbox = project();
+    sandbox.flow(["cancel", "r1", "--reason", "no"]).ok();
+    let told = sandbox.flow(["next", "r1"]).ok().stdout;
+    assert!(told.contains("nothing follows: the run is over") && !told.contains("no definition"), "{told}");
+    assert_eq!(sandbox.flow(["next", "r1", "--json"]).ok().json()["tt"], json!([]));
+}

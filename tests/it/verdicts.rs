@@ -296,6 +296,15 @@ fn an_unreadable_run_is_never_passed_over_in_silence() {
 }
 
 #[test]
+fn an_invalid_run_is_told_with_the_command_that_names_it() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.start("debug");
+    sandbox.edit(&run, "context:\n", "contexts:\n");
+    let help = sandbox.flow(["show", &run, "--json"]).exits(65).error()["help"].clone();
+    assert!(help.as_str().unwrap().contains(&format!("`flow validate {run}`")), "{help}");
+}
+
+#[test]
 fn the_session_comes_first_then_the_active_run_that_changed_last() {
     let sandbox = Sandbox::new();
     let mine = sandbox.flow(["start", "debug", "--session", "me", "--slug", "mine"]).ok().line().to_owned();

@@ -19,6 +19,7 @@ fn next_page(report: &NextStatesReport, page: &mut TextPage) {
     match (report.terminal, report.choices.tt.is_empty()) {
         (true, true) => page.line("  nothing follows: the run ends here"),
         (true, false) => page.line("  the run can also end here"),
+        (false, true) if report.is_over => page.line("  nothing follows: the run is over"),
         (false, true) => page.line("  no definition says what follows"),
         (false, false) => {}
     }

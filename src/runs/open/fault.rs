@@ -19,7 +19,7 @@ pub(crate) fn refusal(project: &OpenedProject, run: &dyn StoredRun, fault: Fault
         }
         Fault::Schema(violations) => {
             let message = format!("{} is not a valid run: {}", located(at, &violations), first(&violations));
-            let help = Help::from("correct the file by hand; ") + Suggestion::flow("validate").value("RUN");
+            let help = Help::from("correct the file by hand; ") + Suggestion::flow("validate").value(run.id());
             Problem::new(Kind::Damaged, "run_file_invalid", message)
                 .help(help + " shows everything that is wrong; nothing was written")
                 .because(all(&violations))

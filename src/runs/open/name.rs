@@ -27,8 +27,8 @@ pub(crate) enum Purpose {
 }
 
 /// Opens the run that `given` names: its id; the issue or pull request that it is about; the beginning of its id; the end of
-/// its id, behind a `-`; or [`LATEST`]. The first of these that fits a run counts, and in each of them an open run comes
-/// before those that are over.
+/// its id, behind a `-`; or [`LATEST`]. The first of these that fits a run counts. An open run comes before those that
+/// are over, except for [`LATEST`].
 /// A run that is not known here may be shared, so the store is asked then.
 pub(crate) fn open_run(project: &OpenedProject, given: &str, purpose: Purpose) -> Result<Box<dyn StoredRun>> {
     match open_known_run(project, given, purpose) {

@@ -61,6 +61,9 @@ pub struct NextStatesReport {
     pub schema: Option<Value>,
     /// Notes for people.
     pub notes: Vec<String>,
+    /// Whether the run is over, so that nothing follows whatever its definition says.
+    #[serde(skip)]
+    pub is_over: bool,
 }
 
 /// The report of `advance`.
@@ -125,6 +128,7 @@ pub fn next_states(cx: &Context, request: &NextStatesRequest) -> Result<NextStat
         schema: choices.schema(),
         choices,
         notes,
+        is_over: over,
     })
 }
 
