@@ -7,6 +7,9 @@ pub(crate) const SKILL_FILE: &str = "SKILL.md";
 /// The directory of agents.
 pub(crate) const AGENTS: &str = "agents";
 
+/// The project's own directory of definitions, in `.flow`.
+pub(super) const WORKFLOWS: &str = "workflows";
+
 /// A directory with definitions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DefinitionDir {
@@ -41,7 +44,7 @@ pub(crate) fn names_a_file(name: &str) -> bool {
 /// `more` are those of its configuration.
 pub(super) fn definition_dirs(flow_dir: &Path, more: &[PathBuf]) -> Vec<DefinitionDir> {
     let root = flow_dir.parent().unwrap_or(flow_dir);
-    let own = DefinitionDir { path: flow_dir.join("workflows"), suffixes: WORKFLOW_SUFFIXES, links: false };
+    let own = DefinitionDir { path: flow_dir.join(WORKFLOWS), suffixes: WORKFLOW_SUFFIXES, links: false };
     let mut dirs = vec![own];
     for (path, suffixes) in AGENT_DIRS {
         dirs.push(DefinitionDir { path: root.join(path), suffixes, links: true });

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::catalog::config::{Config, FILE};
 use crate::catalog::find::Catalog;
 use crate::catalog::folder::Folder;
-use crate::catalog::place::{DefinitionDir, WORKFLOW_SUFFIXES};
+use crate::catalog::place::{DefinitionDir, WORKFLOW_SUFFIXES, WORKFLOWS};
 use crate::machine::{Form, compile_text};
 use crate::model::WorkflowId;
 
@@ -42,6 +42,7 @@ impl Catalog {
                 self.unread_in(&dir, &config, &mut unread);
             }
         }
+        self.unread_below_own(&config, &mut unread);
         unread.sort_by(|one, other| one.path.cmp(&other.path));
         unread
     }
@@ -50,18 +51,31 @@ impl Catalog {
         let Ok(Some(folder)) = Folder::open(&self.disk, &dir.path, dir.links) else { return };
         let names = folder.names().unwrap_or_default();
         for name in &names {
-            let Some((id, ending)) = like_a_definition(name) else { continue };
-            let Ok(Some(text)) = folder.read(name) else { continue };
-            if compile_text(Form::of_file(name, &text), &text, id, &config.types()).is_of_another_kind() {
+            let Some((id, right)) = id_and_name(name).filter(|(_, right)| right != name) else { continue };
+            if !tries_to_be_one(&folder, name, id, config) {
                 continue;
             }
-            let right = format!("{id}{ending}");
             let message = if names.contains(&right) {
                 format!("flow does not read {name}, but {right}; remove one of them")
             } else {
                 format!("flow does not read {name}; rename it to {right}")
             };
             unread.push(UnreadFile { id: id.to_owned(), path: folder.join(name), message });
+        }
+    }
+
+    /// Those in directories in the project's own directory of definitions.
+    fn unread_below_own(&self, config: &Config, unread: &mut Vec<UnreadFile>) {
+        let Ok(Some(own)) = self.own(Some(WORKFLOWS)) else { return };
+        for dir in own.names().unwrap_or_default() {
+            let Ok(Some(folder)) = Folder::open(&self.disk, &own.join(&dir), false) else { continue };
+            for name in folder.names().unwrap_or_default() {
+                let Some((id, right)) = id_and_name(&name) else { continue };
+                if tries_to_be_one(&folder, &name, id, config) {
+                    let message = format!("flow reads no directories in {WORKFLOWS}; move {dir}/{name} to {right}");
+                    unread.push(UnreadFile { id: id.to_owned(), path: folder.join(&name), message });
+                }
+            }
         }
     }
 
@@ -81,16 +95,18 @@ impl Catalog {
     }
 }
 
-/// The id and the right ending of a file whose ending is only similar to one of a definition.
-fn like_a_definition(name: &str) -> Option<(&str, &'static str)> {
+/// The id of the workflow that a file may define by its name, and the name under which flow reads it.
+fn id_and_name(name: &str) -> Option<(&str, String)> {
     let lower = name.to_ascii_lowercase();
-    if WORKFLOW_SUFFIXES.iter().any(|known| name.ends_with(known)) {
-        return None;
-    }
     let known = WORKFLOW_SUFFIXES.iter().map(|known| (*known, *known));
-    let (ending, right) = LIKE.into_iter().chain(known).find(|(ending, _)| lower.ends_with(ending))?;
+    let (ending, right) = known.chain(LIKE).find(|(ending, _)| lower.ends_with(ending))?;
     let id = &name[..name.len() - ending.len()];
-    WorkflowId::new(id).is_ok().then_some((id, right))
+    WorkflowId::new(id).is_ok().then(|| (id, format!("{id}{right}")))
+}
+
+fn tries_to_be_one(folder: &Folder, name: &str, id: &str, config: &Config) -> bool {
+    let Ok(Some(text)) = folder.read(name) else { return false };
+    !compile_text(Form::of_file(name, &text), &text, id, &config.types()).is_of_another_kind()
 }
 
 #[cfg(test)]
@@ -117,7 +133,10 @@ mod tests {
         fs::write(dir.path().join("file"), "").unwrap();
         fs::write(dir.path().join("more/far.yml"), GRAPH).unwrap();
         let document = format!("## STATE-MACHINE\n\n```mermaid\n{DIAGRAM}```\n");
+        fs::create_dir(place.join("team")).unwrap();
         for (name, text) in [
+            ("team/below.yaml", GRAPH),
+            ("team/README.md", "# Notes\n"),
             ("a.yml", GRAPH),
             ("b.workflow.yml", "kind: FlowWorkflow\n"),
             ("c.JSON", "{\"initial\": \"a\", \"states\": {\"a\": {\"type\": \"terminal\"}}}"),
@@ -145,6 +164,7 @@ mod tests {
             "flow does not read d.mermaid; rename it to d.mmd",
             "flow does not read e.markdown; rename it to e.md",
             "flow does not read f.YAML; rename it to f.yaml",
+            "flow reads no directories in workflows; move team/below.yaml to below.yaml",
             "flow does not read far.yml; rename it to far.yaml",
         ];
         assert_eq!(told, wanted);
