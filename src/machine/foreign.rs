@@ -421,6 +421,21 @@ mod tests {
                 "initial: a\nstates:\n  a:\n    transitions: [{event: go, target: b}]\n  b: {final: true}\n",
                 "a state machine of another library",
             ),
+            ("version: 0.2\nphases:\n  build:\n    commands: [make]\n", "an AWS CodeBuild specification"),
+            ("initial: a\nstates:\n  a: {on: {GO: b}}\n  b: {type: final}\n", "an XState machine"),
+        ] {
+            for file in ["x.yaml", "x.workflow.yaml"] {
+                let expected = format!(
+                    "this looks like {name}, not a workflow of flow: that has `phases:`, or `initial:` and `states:`"
+                );
+                assert_eq!(told(file, text), [("foreign_workflow", expected)], "{file}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn state_machines_and_stages_of_other_systems_are_told_apart() {
+        for (text, name) in [
             (
                 "states: [a, b]\ntransitions:\n- {trigger: t, source: a, dest: b}\n",
                 "a state machine of another library",
@@ -435,15 +450,10 @@ mod tests {
             ("stages:\n  prepare:\n    cmd: make\n    deps: [a]\n", "a DVC pipeline"),
             (".a: &a\n  image: rust\nstages:\n- build\nb:\n  <<: *a\n", "a GitLab CI pipeline"),
             (".a: &a\n  image: rust\nstages: [build]\nb:\n  <<: *a\n", "a GitLab CI pipeline"),
-            ("version: 0.2\nphases:\n  build:\n    commands: [make]\n", "an AWS CodeBuild specification"),
-            ("initial: a\nstates:\n  a: {on: {GO: b}}\n  b: {type: final}\n", "an XState machine"),
         ] {
-            for file in ["x.yaml", "x.workflow.yaml"] {
-                let expected = format!(
-                    "this looks like {name}, not a workflow of flow: that has `phases:`, or `initial:` and `states:`"
-                );
-                assert_eq!(told(file, text), [("foreign_workflow", expected)], "{file}: {text}");
-            }
+            let expected = format!("this looks like {name}, not a workflow of flow");
+            let (code, message) = &told("x.yaml", text)[0];
+            assert!(*code == "foreign_workflow" && message.starts_with(&expected), "{text}: {message}");
         }
     }
 
