@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::History;
-use crate::model::{ActivityStatus, Execution, Number, StateName, Timestamp};
+use crate::model::{ActivityStatus, Execution, Number, RunId, StateName, Timestamp};
 
 /// Work that began and whose outcome is unknown.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -35,6 +35,9 @@ pub struct InDoubt {
     /// The noted processes.
     #[serde(skip)]
     pub(crate) by: Vec<String>,
+    /// The run in which it began, if this one is a fork and took it over.
+    #[serde(skip)]
+    pub(crate) of: Option<RunId>,
 }
 
 /// Work whose outcome is not recorded: running activities, and steps that were reported as running. Steps that the run
@@ -55,6 +58,7 @@ pub(crate) fn in_doubt(history: &History) -> Vec<InDoubt> {
                 process: None,
                 exec: attempt.exec.clone(),
                 by: history.began_activity(attempt.number).to_vec(),
+                of: attempt.of.clone(),
             });
         }
     }
@@ -74,6 +78,7 @@ pub(crate) fn in_doubt(history: &History) -> Vec<InDoubt> {
             process: None,
             exec: None,
             by: history.began_step(step, None).by,
+            of: None,
         });
     }
     doubts

@@ -53,6 +53,8 @@ pub(crate) use gates::unprove;
 pub use join::{Histories, join};
 pub(crate) use leave::{complete_by_leaving, refuse_held};
 pub(crate) use past::attempt::Attempt;
+pub use past::fork::requests_of;
+pub(crate) use past::fork::taken_over;
 pub use past::history::{History, Judgement, NoTrail, Trail};
 pub(crate) use past::history::{Hold, UnitWork};
 pub(crate) use past::interviews::{BegunInterview, begun_about, interview_activity, interview_unit, may_be_interview};

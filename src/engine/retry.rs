@@ -15,7 +15,7 @@ pub enum Retry {
 /// Whether `record` is the same request as `earlier`.
 #[must_use]
 pub fn is_retry_of(earlier: &ActivityRecorded, record: &Record) -> bool {
-    earlier.request.is_some() && earlier.request == record.request
+    matches!((&earlier.request, &record.request), (Some(earlier), Some(request)) if earlier.begins(request))
 }
 
 /// Compares a request with the earlier records of the same operation id, latest first. A request that equals any of them is

@@ -43,7 +43,9 @@ pub(in crate::runs) fn dir_of(project: &OpenedProject, run: &RunId) -> PathBuf {
 /// A process that goes on with work whose outcome is not recorded, of a command that flow began and no longer waits for.
 pub(in crate::runs) fn left_at(project: &OpenedProject, run: &RunDocument, doubt: &InDoubt) -> Option<u32> {
     match (&doubt.exec, doubt.number, &doubt.phase) {
-        (Some(exec), Some(number), _) if exec.end.is_none() => left_of_exec(project, &run.id, number),
+        (Some(exec), Some(number), _) if exec.end.is_none() => {
+            left_of_exec(project, doubt.of.as_ref().unwrap_or(&run.id), number)
+        }
         (None, None, Some(step)) if run.context.contains_key(DRIVER) => left_in(dir_of(project, &run.id), step),
         _ => None,
     }

@@ -157,6 +157,30 @@ fn waiting(sandbox: &Sandbox, before: &str, script: &str) -> (Child, Pid) {
     (child, Pid::from_raw(pid.trim().parse().unwrap()).unwrap())
 }
 
+#[test]
+fn a_command_at_work_is_waited_for_in_a_fork_as_in_its_run() {
+    let sandbox = sandbox();
+    let (flow, command) = waiting(&sandbox, ":", "sleep 60");
+    sandbox.flow(["fork", "r1", "--id", "r2"]).ok();
+    let by_hand = ["record-activity", "--run-id", "r2", "--id", "t", "--status", "failed", "--summary", "x", "--json"];
+    let again = ["exec", "--run-id", "r2", "--id", "t", "--again", "--json", "--", "true"];
+    assert_eq!(sandbox.flow(by_hand).exits(5).error()["code"], "exec_runs");
+    assert_eq!(sandbox.flow(again).exits(5).error()["code"], "exec_runs");
+    kill_process(pid(&flow), Signal::KILL).unwrap();
+    let _ = answered(flow);
+    let left = sandbox.flow(["resume", "r2", "--json"]).ok().json();
+    assert_eq!(left["reason"], format!("process {} still works on 001 t", command.as_raw_pid()));
+    assert_eq!(left["next"]["alternatives"][0]["command"], "flow wait r2 --commands", "{left}");
+    assert_eq!(sandbox.flow(by_hand).exits(5).error()["code"], "exec_runs");
+    assert_eq!(sandbox.flow(again).exits(5).error()["code"], "exec_runs");
+    let _ = kill_process_group(command, Signal::KILL);
+    sandbox.flow(["wait", "r2", "--commands"]).exits(4);
+    // Without --again it is not run, since its outcome is not known there either.
+    let unasked = ["exec", "--run-id", "r2", "--id", "t", "--json", "--", "true"];
+    assert_eq!(sandbox.flow(unasked).exits(1).error()["code"], "exec_in_doubt");
+    sandbox.flow(again).ok();
+}
+
 fn pid(child: &Child) -> Pid {
     Pid::from_child(child)
 }

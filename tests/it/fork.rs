@@ -206,3 +206,44 @@ fn a_fork_keeps_the_key_of_the_issue_in_its_name() {
     let fork = sandbox.flow(["fork", run.as_str().unwrap(), "--json"]).ok().json()["run_id"].clone();
     assert!(fork.as_str().unwrap().ends_with("Z-issue-PROJ-123"), "{fork}");
 }
+
+#[test]
+fn an_id_that_a_fork_took_over_is_a_promise_to_run_once_there_too() {
+    let sandbox = sandbox();
+    let look =
+        |run, word| ["exec", "--run-id", run, "--phase", "explore", "--id", "look", "--json", "--", "echo", word];
+    sandbox.flow(["record-activity", "--run-id", "r1", "--phase", "plan", "--id", "notes", "--summary", "one"]).ok();
+    for nth in 0..30 {
+        sandbox.inside(["record-activity", "--run-id", "r1", "--id", &format!("w{nth}")]).ok();
+    }
+    forked(&sandbox, &["--id", "r2"]);
+    sandbox.flow(["fork", "r2", "--id", "r3"]).ok();
+    let completed = |run| sandbox.flow(["show", run, "--json"]).ok().json()["state"]["completed_activities"].clone();
+    let before = completed("r1");
+    for run in ["r2", "r3"] {
+        let again = sandbox.flow(look(run, "seen")).ok().json();
+        assert_eq!((&again["repeated"], &again["number"]), (&json!(true), &json!("003")), "{again}");
+        assert_eq!(sandbox.flow(look(run, "other")).exits(1).error()["code"], "id_reused");
+        let notes = ["record-activity", "--run-id", run, "--phase", "plan", "--id", "notes", "--json", "--summary"];
+        let again = sandbox.flow(notes.iter().chain(&["one"])).ok().json();
+        assert_eq!((&again["repeated"], &again["seq"]), (&json!(true), &json!(1)), "{again}");
+        assert!(run != "r2" || sandbox.path(again["path"].as_str().unwrap()).exists(), "{again}");
+        assert_eq!(sandbox.flow(notes.iter().chain(&["two"])).exits(1).error()["code"], "id_reused");
+        // A record that was not taken over is still known by its id.
+        let first = sandbox.flow(["record-activity", "--run-id", run, "--id", "w1", "--json"]).ok().json();
+        assert_eq!(first["repeated"], true, "{first}");
+        assert_eq!(completed(run), before);
+    }
+    sandbox.flow(["doctor"]).ok();
+}
+
+#[test]
+fn a_command_does_not_get_the_id_of_another_one_that_failed_before_the_fork() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    sandbox.flow(["exec", "--run-id", "r1", "--id", "true", "--", "false"]).exits(1);
+    forked(&sandbox, &["--id", "r2"]);
+    let told = sandbox.flow(["exec", "--run-id", "r2", "--json", "--", "true"]).ok().json();
+    assert_eq!(told["activity"], "true-2");
+    sandbox.flow(["record-activity", "--run-id", "r2", "--phase", "reproduce", "--id", "v"]).exits(1);
+}

@@ -6,7 +6,7 @@ use flowrun::catalog::Catalog;
 use flowrun::disk::Os;
 use flowrun::engine::{
     Advance, Caller, Claim, Command, Decide, Decision, Emit, History, Lives, Outlook, Presence, Recap, Record, Report,
-    RunState, Supply, decide, decide_emit, resume,
+    RunState, Supply, decide, decide_emit, requests_of, resume,
 };
 use flowrun::engine::{Drift, Plan, RECENT};
 use flowrun::machine::Machine;
@@ -316,7 +316,7 @@ fn fork_of(play: &Play, cut: usize) -> Play {
         token: None,
         machine: play.machine.to_value(),
         document: past.forked(id, at(cut as u64), None),
-        past: past.inheritance(&"run-1".parse().unwrap()),
+        past: past.inheritance(&"run-1".parse().unwrap(), requests_of(begun)),
     };
     let kind = EventKind::RunForked(Box::new(forked));
     let first =

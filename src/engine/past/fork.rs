@@ -1,5 +1,7 @@
 //! What a fork takes over of the past of its parent, so that it needs the parent no more.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -8,7 +10,8 @@ use crate::engine::past::phases::Phases;
 use crate::engine::past::workers::Workers;
 use crate::engine::{Attempt, History, RunState};
 use crate::model::{
-    Event, EventId, EventKind, RunDocument, RunId, SESSION_ENDED, Seq, SessionId, StatusChange, StepReport, Timestamp,
+    Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, Event, EventId, EventKind, Number,
+    RunDocument, RunForked, RunId, SESSION_ENDED, Seq, SessionId, StatusChange, StepReport, TextDigest, Timestamp,
 };
 
 /// The version of the form. A log is read for ever, so the forms of all versions are.
@@ -24,12 +27,64 @@ struct Inheritance {
     reports: Vec<StepReport>,
     workers: Workers,
     left_out: LeftOut,
+    /// The beginnings of the digests of the requests that were recorded, so that the fork knows a retry. A fork of an earlier
+    /// flow has none.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    requests: BTreeMap<Number, TextDigest>,
+}
+
+/// The digests of the requests that these events recorded, and that a fork among them took over, by the numbers of the records.
+pub fn requests_of<'a>(events: impl IntoIterator<Item = &'a Event>) -> BTreeMap<Number, TextDigest> {
+    let mut requests = BTreeMap::new();
+    for event in events {
+        if let EventKind::RunForked(forked) = &event.kind
+            && let Ok(past) = Inheritance::deserialize(&forked.past)
+        {
+            requests.extend(past.requests);
+        }
+        for record in event.kind.records() {
+            requests.extend(record.request.as_ref().map(|request| (record.number, request.beginning())));
+        }
+    }
+    requests
+}
+
+/// The records with this id that a fork took over, latest first, each with the run in which it was made. Of work that ended
+/// well and of which no record was taken over, only that it did is known.
+pub(crate) fn taken_over(forked: &RunForked, id: &ActivityId) -> Vec<(ActivityRecorded, RunId)> {
+    let Ok(past @ Inheritance { v: VERSION, .. }) = Inheritance::deserialize(&forked.past) else { return Vec::new() };
+    let here = forked.document.state.current_phase.as_ref();
+    let mut found = Vec::new();
+    for attempt in past.attempts.iter().rev().filter(|attempt| attempt.id == id.as_str()) {
+        let Some(phase) = attempt.phase.as_ref().or(here) else { continue };
+        let kind = if attempt.exec.is_some() { ActivityType::Bash } else { ActivityType::Task };
+        let mut activity = Activity::of_work(id, kind, attempt.summary.as_deref(), attempt.status);
+        if let Some(code) = attempt.exit_code {
+            activity.fill("outputs", "command_exit_code", code);
+        }
+        let mut record = ActivityRecorded::new(attempt.number, phase.clone(), activity);
+        record.request = past.requests.get(&attempt.number).cloned();
+        record.by = past.workers.of_activity(attempt.number).to_vec();
+        (record.evidence, record.exec) = (attempt.kept.clone(), attempt.exec.clone());
+        found.push((record, attempt.of.clone().unwrap_or_else(|| forked.parent.run_id.clone())));
+    }
+    let mut completed = past.phases.completed.iter().rev();
+    if found.is_empty()
+        && let Some((_, Some(number))) = completed.find(|(completed, _)| completed == id.as_str())
+        && let Some(phase) = here
+    {
+        let activity = Activity::of_work(id, ActivityType::Task, None, ActivityStatus::Passed);
+        let request = past.requests.get(number).cloned();
+        let record = ActivityRecorded { request, ..ActivityRecorded::new(*number, phase.clone(), activity) };
+        found.push((record, forked.parent.run_id.clone()));
+    }
+    found
 }
 
 impl History {
-    /// What a fork takes over of this history of the run `parent`.
+    /// What a fork takes over of this history of the run `parent`, in which these requests were recorded.
     #[must_use]
-    pub fn inheritance(mut self, parent: &RunId) -> Value {
+    pub fn inheritance(mut self, parent: &RunId, mut requests: BTreeMap<Number, TextDigest>) -> Value {
         let (counted, recent) = (self.counted(), self.recent());
         self.condense_work(&counted, &recent);
         self.phases.take_back_end();
@@ -46,7 +101,8 @@ impl History {
             skip.seq = Seq(1);
         }
         let Self { attempts, phases, reports, workers, left_out, .. } = self;
-        let past = Inheritance { v: VERSION, attempts, phases, reports, workers, left_out };
+        requests.retain(|number, _| counted.contains(number) || attempts.iter().any(|one| one.number == *number));
+        let past = Inheritance { v: VERSION, attempts, phases, reports, workers, left_out, requests };
         serde_json::to_value(past).unwrap_or_default()
     }
 
@@ -54,7 +110,7 @@ impl History {
     /// recorded.
     pub(super) fn inherited(state: RunState, past: &Value) -> Self {
         let mut history = Self::without_log(state);
-        if let Ok(Inheritance { v: VERSION, attempts, phases, reports, workers, left_out }) =
+        if let Ok(Inheritance { v: VERSION, attempts, phases, reports, workers, left_out, .. }) =
             Inheritance::deserialize(past)
         {
             (history.attempts, history.phases, history.reports) = (attempts, phases, reports);

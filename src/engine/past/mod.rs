@@ -1,7 +1,7 @@
 //! What happened in a run, as later decisions need it.
 
 pub(in crate::engine) mod attempt;
-mod fork;
+pub(in crate::engine) mod fork;
 pub(in crate::engine) mod history;
 pub(in crate::engine) mod interviews;
 pub(in crate::engine) mod phases;

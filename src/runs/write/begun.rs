@@ -59,7 +59,7 @@ impl AtWork {
     }
 }
 
-/// The command that the record begins, if it goes on.
+/// The command that the record of `run` begins, if it goes on.
 pub(super) fn command_at_work(project: &OpenedProject, run: &RunId, record: &ActivityRecorded) -> Option<AtWork> {
     let (number, id) = (record.number, record.id());
     if record.activity.status() != ActivityStatus::Running {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use crate::codec::{LogScan, digest, seal};
-use crate::engine::{Command, Decision, History, RunState, decide};
+use crate::engine::{Command, Decision, History, RunState, decide, requests_of};
 use crate::machine::Machine;
 use crate::model::{
     Event, EventId, EventKind, ForkPoint, Help, Kind, Problem, RunDocument, RunForked, RunId, Seq, SessionId,
@@ -127,7 +127,7 @@ pub fn fork(cx: &Context, request: &ForkRequest) -> Result<ForkReport> {
         token: token.as_ref().map(|token| token.digest.clone()),
         machine: machine.as_ref().map_or(Value::Null, Machine::to_value),
         document,
-        past: view.history.inheritance(parent.id()),
+        past: view.history.inheritance(parent.id(), requests_of(view.log.events())),
     };
     let first = Event {
         seq: Seq(1),

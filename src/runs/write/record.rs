@@ -6,19 +6,21 @@ use serde_json::{Map, Value, json};
 
 use crate::codec::violations::{all, first, located, suffix};
 use crate::codec::{DocumentKind, Violation, YamlFault, digest, mistyped_keys, parse, validate};
-use crate::engine::{Advance, Command, Record, Refusal, Retry, is_retry_of, retry};
+use crate::engine::{Advance, Command, Record, Refusal, Retry, is_retry_of, retry, taken_over};
 use crate::model::{
     Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, Confidence, Event, EventKind, Kind, Number,
     Problem, RunId, Seq, SessionId, StateName, Suggestion, TextDigest, Timestamp, Usage, begun_document, fill, slug,
 };
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
+use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::select::select_run_to_write;
 use crate::runs::write::begun::command_at_work;
 use crate::runs::write::kept::KeptFiles;
 use crate::runs::write::missing::missing;
 use crate::runs::write::questions::{append_and_warn, close_interview};
 use crate::runs::write::transaction::{Transaction, transact};
+use crate::store::Document;
 
 /// The activity to record.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -180,9 +182,9 @@ fn record(cx: &Context, request: &RecordRequest, of: RecordOf) -> Result<RecordR
         };
         if key.is_some() {
             let counts = tx.state.document().state.completed_activities.contains(id.as_str());
-            let verdict = retry(before.iter().map(|(_, record)| record), &record, counts);
+            let verdict = retry(before.iter().map(|earlier| &earlier.record), &record, counts);
             match verdict.map_err(|refusal| Error::refused(run.id(), refusal))? {
-                Retry::Same(at) => return recorded_already(tx, before[at].0, &before[at].1),
+                Retry::Same(at) => return recorded_already(tx, &before[at]),
                 Retry::Another => {}
             }
         }
@@ -399,18 +401,36 @@ fn report_of(tx: &Transaction<'_>, seq: Seq, recorded: &ActivityRecorded) -> Rec
 }
 
 /// The report of a retry. Warns if the record belongs to an earlier round, because the caller may mean new work.
-fn recorded_already(tx: &mut Transaction<'_>, seq: Seq, record: &ActivityRecorded) -> Result<RecordReport> {
+fn recorded_already(tx: &mut Transaction<'_>, earlier: &Earlier) -> Result<RecordReport> {
+    let Earlier { seq, record, of } = earlier;
     tx.answer_stands();
     if tx.history()?.is_some_and(|history| history.is_of_earlier_round(&record.phase, record.number)) {
         let (number, id) = (record.number, record.id());
         tx.warnings
             .push(format!("{number} {id} is a record of an earlier round; work of this round needs another --id"));
     }
-    Ok(RecordReport { repeated: true, ..report_of(tx, seq, record) })
+    let mut report = RecordReport { repeated: true, ..report_of(tx, *seq, record) };
+    if let Some(of) = of
+        && let Ok(run) = open_run_exactly(tx.project, of.as_str())
+    {
+        let name = record.number.file_name(&record.id());
+        report.path = run.address(Document::Activity(&name)).from(tx.project.root());
+    }
+    Ok(report)
+}
+
+/// A record that may be the one of which a caller asks for another.
+pub(in crate::runs) struct Earlier {
+    /// The position of its event, in a fork that of the event that took it over.
+    pub(in crate::runs) seq: Seq,
+    /// The record.
+    pub(in crate::runs) record: ActivityRecorded,
+    /// The run in which it was made, if this one is a fork and took it over.
+    pub(in crate::runs) of: Option<RunId>,
 }
 
 /// The latest record with this id.
-pub(in crate::runs) fn latest_before(tx: &Transaction<'_>, id: &ActivityId) -> Result<Option<(Seq, ActivityRecorded)>> {
+pub(in crate::runs) fn latest_before(tx: &Transaction<'_>, id: &ActivityId) -> Result<Option<Earlier>> {
     // If only commits of this checkout have changed the log, the last one in the file is the latest.
     let is_in_order = tx.writer.is_as_left();
     Ok(recorded_before(tx, id, &|_| is_in_order)?.into_iter().next())
@@ -422,7 +442,7 @@ fn recorded_before(
     tx: &Transaction<'_>,
     id: &ActivityId,
     enough: &dyn Fn(&ActivityRecorded) -> bool,
-) -> Result<Vec<(Seq, ActivityRecorded)>> {
+) -> Result<Vec<Earlier>> {
     let state = &tx.state.document().state;
     if !state.open_activities.contains(id.as_str()) && !state.completed_activities.contains(id.as_str()) {
         return Ok(Vec::new());
@@ -434,7 +454,12 @@ fn recorded_before(
     for event in named {
         for record in event.kind.records() {
             if record.id() == *id {
-                found.push((event.seq, record.clone()));
+                found.push(Earlier { seq: event.seq, record: record.clone(), of: None });
+            }
+        }
+        if let EventKind::RunForked(forked) = &event.kind {
+            for (record, of) in taken_over(forked, id) {
+                found.push(Earlier { seq: event.seq, record, of: Some(of) });
             }
         }
     }
@@ -442,9 +467,9 @@ fn recorded_before(
 }
 
 /// Refuses to say how a command ended that flow runs at this moment: flow sees its end, and records it.
-fn refuse_at_work(tx: &Transaction<'_>, latest: Option<&(Seq, ActivityRecorded)>) -> Result<()> {
-    if let Some((_, latest)) = latest
-        && let Some(at_work) = command_at_work(tx.project, tx.state.id(), latest)
+fn refuse_at_work(tx: &Transaction<'_>, latest: Option<&Earlier>) -> Result<()> {
+    if let Some(Earlier { record, of, .. }) = latest
+        && let Some(at_work) = command_at_work(tx.project, of.as_ref().unwrap_or(tx.state.id()), record)
     {
         let help = "flow records how it ends; to give it up, end its process first. Nothing was recorded";
         return Err(at_work.refusal(help).into());

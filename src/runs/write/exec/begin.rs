@@ -13,7 +13,7 @@ use crate::runs::error::{Error, Result};
 use crate::runs::write::begun::command_at_work;
 use crate::runs::write::exec::request::ExecRequest;
 use crate::runs::write::questions::append_and_warn;
-use crate::runs::write::record::latest_before;
+use crate::runs::write::record::{Earlier, latest_before};
 use crate::runs::write::transaction::Transaction;
 
 /// The longest title, in characters.
@@ -49,11 +49,11 @@ pub(super) fn begin(tx: &mut Transaction<'_>, request: &ExecRequest, execution: 
     };
     let asked = TextDigest(digest(canonical(request, execution).as_bytes()));
     if request.id.is_some()
-        && let Some((seq, latest)) = latest_before(tx, &id)?
+        && let Some(latest) = latest_before(tx, &id)?
         && ran_already(tx, request, &asked, &latest)?
     {
         tx.answer_stands();
-        return Ok(Begin::RanAlready { seq, record: Box::new(latest) });
+        return Ok(Begin::RanAlready { seq: latest.seq, record: Box::new(latest.record) });
     }
     let activity = activity_of(&id, request.phase.as_ref(), execution, ActivityStatus::Running);
     let record = Record {
@@ -73,20 +73,15 @@ pub(super) fn begin(tx: &mut Transaction<'_>, request: &ExecRequest, execution: 
 }
 
 /// Whether the latest record of the same id has the end of this command, so that it is not to be run.
-fn ran_already(
-    tx: &Transaction<'_>,
-    request: &ExecRequest,
-    asked: &TextDigest,
-    latest: &ActivityRecorded,
-) -> Result<bool> {
-    let run = tx.state.id();
+fn ran_already(tx: &Transaction<'_>, request: &ExecRequest, asked: &TextDigest, earlier: &Earlier) -> Result<bool> {
+    let (run, latest) = (tx.state.id(), &earlier.record);
     let status = latest.activity.status();
     let Some(exec) = &latest.exec else {
         // Someone else's record. Work that was begun or did not end well goes on.
         return if status.is_completed() && !request.again { Err(reused(run, latest)) } else { Ok(false) };
     };
     if exec.end.is_none() && status == ActivityStatus::Running {
-        if let Some(at_work) = command_at_work(tx.project, run, latest) {
+        if let Some(at_work) = command_at_work(tx.project, earlier.of.as_ref().unwrap_or(run), latest) {
             return Err(at_work.refusal("wait for its end, or give another --id; nothing was run").into());
         }
         if !request.again {
@@ -97,7 +92,7 @@ fn ran_already(
     if request.again {
         return Ok(false);
     }
-    if latest.request.as_ref() == Some(asked) {
+    if latest.request.as_ref().is_some_and(|request| request.begins(asked)) {
         return Ok(true);
     }
     Err(reused(run, latest))
@@ -138,7 +133,7 @@ fn free_id(tx: &Transaction<'_>, execution: &Execution) -> Result<ActivityId> {
     let base = slug(&words, 80).unwrap_or_else(|| "command".to_owned());
     let (mut id, mut n) = (ActivityId::new(&base)?, 2);
     loop {
-        let Some((_, latest)) = latest_before(tx, &id)? else { return Ok(id) };
+        let Some(Earlier { record: latest, .. }) = latest_before(tx, &id)? else { return Ok(id) };
         let is_another = latest.exec.as_ref().is_some_and(|earlier| !is_same_command(earlier, execution));
         if !is_another && latest.activity.status() != ActivityStatus::Running {
             return Ok(id);
