@@ -24,9 +24,13 @@ pub fn work_report(report: &WorkReport) -> String {
     let mut text = format!("## {} {status}\n\n", code(report.run_id.as_str()));
     let phase = report.phase.as_ref().map(|phase| format!(", in {}", code(phase.as_str())));
     let _ = writeln!(text, "Workflow {}{}.", code(report.workflow.as_str()), phase.unwrap_or_default());
-    for (label, value) in
-        [("Reason", &report.reason), ("Goal", &report.goal), ("Issue", &report.issue), ("Branch", &report.branch)]
-    {
+    for (label, value) in [
+        ("Reason", &report.reason),
+        ("Goal", &report.goal),
+        ("Issue", &report.issue),
+        ("Pull request", &report.pr),
+        ("Branch", &report.branch),
+    ] {
         if let Some(value) = value.as_ref().filter(|value| !value.is_empty()) {
             let _ = writeln!(text, "{label}: {}", code(value));
         }
@@ -77,11 +81,13 @@ fn section(text: &mut String, title: &str, items: impl Iterator<Item = String>) 
         return;
     }
     let _ = writeln!(text, "\n### {title}\n");
-    for item in items.iter().take(LINES - 4) {
-        let _ = writeln!(text, "- {item}");
+    // What came last says how the run stands.
+    let earlier = items.len().saturating_sub(LINES - 4);
+    if earlier > 0 {
+        let _ = writeln!(text, "- {earlier} earlier ones");
     }
-    if items.len() > LINES - 4 {
-        let _ = writeln!(text, "- and {} more", items.len() - (LINES - 4));
+    for item in &items[earlier..] {
+        let _ = writeln!(text, "- {item}");
     }
 }
 
@@ -91,7 +97,8 @@ fn work(work: &ReportedWork) -> String {
     let failed = work.seen_to_fail.map(|failed| format!(" (flow saw {failed} fail before)")).unwrap_or_default();
     let settles: Vec<_> = work.settles.iter().map(|id| code(id)).collect();
     let settles = if settles.is_empty() { String::new() } else { format!(" (settles {})", settles.join(", ")) };
-    format!("{} {} {}{phase}{settles}{failed}{summary}", work.number, code(&work.id), work.status)
+    let status = work.status.with_exit_code(work.exit_code);
+    format!("{} {} {status}{phase}{settles}{failed}{summary}", work.number, code(&work.id))
 }
 
 fn unit(unit: &ShownUnit) -> String {

@@ -42,6 +42,8 @@ pub struct WorkReport {
     pub goal: Option<String>,
     /// The issue that it is about.
     pub issue: Option<String>,
+    /// The pull request that it is about.
+    pub pr: Option<String>,
     /// Its branch.
     pub branch: Option<String>,
     /// Its status.
@@ -137,7 +139,13 @@ pub fn work_report(cx: &Context, request: &WorkReportRequest) -> Result<WorkRepo
         let failed = view.history.seen_to_fail_before(attempt).map(|seen| seen.number);
         let work = ReportedWork { seen_to_fail: failed, ..ReportedWork::of(attempt) };
         match attempt.status {
-            _ if attempt.flow_saw() => seen.push(work),
+            _ if attempt.flow_saw() => {
+                // A failure that flow saw holds the run as any other does.
+                if !attempt.status.is_completed() && document.state.open_activities.contains(&attempt.id) {
+                    open.push(work.clone());
+                }
+                seen.push(work);
+            }
             ActivityStatus::Passed | ActivityStatus::Skipped => claimed.push(work),
             _ if document.state.open_activities.contains(&attempt.id) => open.push(work),
             // A later record settles it, and names it.
@@ -159,7 +167,8 @@ pub fn work_report(cx: &Context, request: &WorkReportRequest) -> Result<WorkRepo
         run_id: run.id().clone(),
         workflow: document.workflow.clone(),
         goal: document.goal.clone(),
-        issue: issue_of(document),
+        issue: number_of(document, "issue"),
+        pr: number_of(document, "pr"),
         branch: document.context_text("branch").map(str::to_owned),
         status: document.state.status,
         doing: head_of(&view).doing,
@@ -204,9 +213,9 @@ fn reason_of(view: &View) -> Option<String> {
     }
 }
 
-/// The issue as people write it.
-fn issue_of(document: &RunDocument) -> Option<String> {
-    match document.context.get("issue")? {
+/// The issue or the pull request, as people write it.
+fn number_of(document: &RunDocument, what: &str) -> Option<String> {
+    match document.context.get(what)? {
         Value::Number(number) => Some(format!("#{number}")),
         Value::String(text) if !text.is_empty() => Some(text.clone()),
         _ => None,
