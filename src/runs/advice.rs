@@ -99,9 +99,10 @@ pub(super) fn advice(
     driver: Option<Driver>,
     seen: LastSeen,
     named_now: &dyn Fn(&Execution) -> NamedNow,
+    is_kept: &dyn Fn(&Unproved) -> bool,
 ) -> Advice {
     let run = history.state().id();
-    let words = Words { history, run, workflow: &history.state().document().workflow, seen, named_now };
+    let words = Words { history, run, workflow: &history.state().document().workflow, seen, named_now, is_kept };
     let next = &plan.next;
     let advice = Advice::default();
     let advice = match (next.action, &next.phase) {
@@ -213,6 +214,7 @@ struct Words<'a> {
     workflow: &'a WorkflowId,
     seen: LastSeen,
     named_now: &'a dyn Fn(&Execution) -> NamedNow,
+    is_kept: &'a dyn Fn(&Unproved) -> bool,
 }
 
 impl Words<'_> {
@@ -252,7 +254,8 @@ impl Words<'_> {
     fn required(&self, machine: &Machine, phase: Option<&StateName>) -> Vec<(String, Suggestion)> {
         let mut ways = Vec::new();
         for one in self.history.unproved_by_log(machine) {
-            if phase.is_none_or(|phase| one.phase == *phase) {
+            // What keeps it from running here is told by the verdict of that phase.
+            if phase.is_none_or(|phase| one.phase == *phase) && !(self.is_kept)(&one) {
                 let when = format!("`{}` is ready for `{}`, which it requires", one.phase, one.exec);
                 ways.push((when, prove(self.run, &one)));
             }

@@ -132,7 +132,7 @@ pub enum EvidenceFile {
 /// [`NoSuchRun`](crate::runs::Error::NoSuchRun), and those of reading a run.
 pub fn evidence(cx: &Context, request: &EvidenceRequest) -> Result<EvidenceReport> {
     let project = cx.project()?;
-    let notes = ask_store(&project, RefreshScope::All);
+    let mut notes = ask_store(&project, RefreshScope::All);
     if request.all || request.feature.is_some() {
         let all = evidence_of_all(&project, request.feature.as_deref())?;
         return Ok(EvidenceReport { notes, ..all });
@@ -141,6 +141,9 @@ pub fn evidence(cx: &Context, request: &EvidenceRequest) -> Result<EvidenceRepor
     let view = for_reading(&project, &*run)?;
     let evidence = evidence_of(&project, &*run, view.history.attempts(), &artifacts(&view))?;
     let seen = seen_evidence(&project, &*run, &view.history)?;
+    if let Some(other) = evidence.iter().find(|item| item.run_id != *run.id()) {
+        notes.push(format!("{} is a fork: what it took over is kept in {}", run.id(), other.run_id));
+    }
     Ok(EvidenceReport { evidence, seen, unreadable: Vec::new(), notes })
 }
 

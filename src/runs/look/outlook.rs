@@ -115,7 +115,9 @@ pub(super) fn next_steps(opened: OpenedRun<'_>, outlook: &Outlook<'_>, plan: &Pl
     let document = view.history.state().document();
     let driver = driver_from_here(project, view);
     let machine = view.machine.as_ref();
-    let mut advice = advice(&view.history, plan, machine, driver, view.last_seen(), &|exec| named_now(project, exec));
+    let (named_now, is_kept) =
+        (|exec: &Execution| named_now(project, exec), |one: &Unproved| obstacle(project, one).is_some());
+    let mut advice = advice(&view.history, plan, machine, driver, view.last_seen(), &named_now, &is_kept);
     if plan.verdict == Verdict::Drifted {
         advice.alternatives = ways_after_drift(project, view, outlook);
     }
@@ -251,7 +253,9 @@ fn ways_after_drift(project: &OpenedProject, view: &View, outlook: &Outlook<'_>)
     let driver = driver_from_here(project, view);
     let plan = engine::resume(&view.history, &before);
     let machine = view.machine.as_ref();
-    let advice = advice(&view.history, &plan, machine, driver, view.last_seen(), &|exec| named_now(project, exec));
+    let (named_now, is_kept) =
+        (|exec: &Execution| named_now(project, exec), |one: &Unproved| obstacle(project, one).is_some());
+    let advice = advice(&view.history, &plan, machine, driver, view.last_seen(), &named_now, &is_kept);
     let mut older = advice.alternatives;
     if let Some(command) = advice.command {
         older.insert(0, Alternative::new("it is to be begun", command));

@@ -18,6 +18,8 @@ pub(super) struct Finished<'f> {
     pub(super) id: &'f ActivityId,
     /// Where the command began: the run may have moved on.
     pub(super) phase: &'f StateName,
+    /// What its exit status alone does not say.
+    pub(super) trouble: Option<String>,
     /// The command, with its end.
     pub(super) execution: Execution,
     /// The end of its output; none if it is not kept.
@@ -50,8 +52,8 @@ impl Finished<'_> {
         if let Some((kept, _)) = &kept {
             activity.fill("outputs", "evidence_refs", json!([format!("{DIRECTORY}{}", kept.name)]));
         }
-        if let Some(summary) = end.trouble() {
-            activity.fill("result", "summary", summary);
+        if let Some(summary) = &self.trouble {
+            activity.fill("result", "summary", summary.as_str());
         }
         let record = Record {
             evidence: kept.iter().map(|(kept, _)| kept.clone()).collect(),

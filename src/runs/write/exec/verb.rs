@@ -86,7 +86,12 @@ pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
             .push("the command was ended, since it asked the terminal, which `flow exec` does not give it".to_owned());
     }
     let code = end.exit_code();
+    let trouble = match executed.cut_short {
+        Some(CutShort::AskedTerminal) => Some("asked the terminal, and was ended".to_owned()),
+        _ => end.trouble(),
+    };
     let finished = Finished {
+        trouble,
         id: &id,
         phase: &phase,
         execution: Execution { end: Some(end), ..execution },
@@ -129,6 +134,11 @@ fn resolve(project: &OpenedProject, request: &ExecRequest) -> Result<ExecRequest
         None if request.argv.is_empty() => return Err(nothing_to_run(project)?.into()),
         None => {}
     }
+    if request.again && request.id.is_none() {
+        let message =
+            "--again needs the --id under which the command is to be run once more; without an id each call runs it";
+        return Err(Error::Usage(message.to_owned()));
+    }
     check(&resolved)?;
     Ok(resolved)
 }
@@ -137,7 +147,11 @@ fn resolve(project: &OpenedProject, request: &ExecRequest) -> Result<ExecRequest
 fn unmatched_inputs(before: &std::result::Result<PresentTree, String>) -> Vec<String> {
     let mut warnings = Vec::new();
     for glob in before.iter().flat_map(|tree| &tree.unmatched) {
-        warnings.push(format!("--input {glob:?} names no file of the project now"));
+        let own = [".git", ".decisions"].into_iter().find(|own| Path::new(glob).starts_with(own));
+        warnings.push(match own {
+            Some(own) => format!("--input {glob:?} leads into `{own}`, whose files never count"),
+            None => format!("--input {glob:?} names no file of the project now"),
+        });
     }
     warnings
 }
