@@ -1,15 +1,15 @@
 //! Decides whether a command is allowed, and which event it becomes.
 
 use crate::engine::approve::decide_at_gate;
-use crate::engine::gate_rules::{bypassed, is_doubtful, refuse_end, refuse_leaving};
+use crate::engine::gate_rules::{bypassed, command_first, is_doubtful, refuse_end, refuse_leaving};
 use crate::engine::gates::gate_of;
 use crate::engine::leave::{
-    has_transition, is_undone, is_way_back, open_beside, phases_ahead, refuse_begun, refuse_held, refuse_of_interview,
-    undone,
+    has_transition, is_undone, is_way_back, left_by, open_beside, refuse_at_work, refuse_begun, refuse_held,
+    refuse_of_interview, undone,
 };
 use crate::engine::past::units::UnitsAlone;
 use crate::engine::past::work::has_phase;
-use crate::engine::proof::{phases_to_prove, requires, unproved};
+use crate::engine::proof::{phases_ahead, phases_to_prove, requires, unproved};
 use crate::engine::refusal::{instead_of, needed, refuse_empty};
 use crate::engine::step_id::step_after;
 use crate::engine::{
@@ -254,9 +254,10 @@ impl<'a> Decider<'a> {
             return Err(Refusal::NeedsApproval { phases: vec![phase], turn: GateTurn::Now });
         }
         self.refuse_settling(&settles, &activity, &phase)?;
+        refuse_at_work(&run.state, &left_by(&left, &phase, advanced_to.as_ref()), trail)?;
         // All gates before any phase that is not done: a reason can skip work, but no gate.
         for from in &left {
-            refuse_leaving(&run.state.gates, machine, from, Some(&phase), trail.history())?;
+            refuse_leaving(&run.state.gates, machine, from, Some(&phase), trail.history(), trail)?;
         }
         let mut unfinished: Vec<_> = left.iter().filter_map(|from| undone(machine, from, &phase, trail)).collect();
         if let Some(to) = advanced_to.as_ref().filter(|to| **to != phase) {
@@ -360,10 +361,11 @@ impl<'a> Decider<'a> {
         }
         // What passed may be what the gate waits for.
         if activity.status().is_completed() {
-            return Err(Refusal::NeedsApproval { phases: vec![phase.clone()], turn: GateTurn::AfterRecord });
+            let refusal = Refusal::NeedsApproval { phases: vec![phase.clone()], turn: GateTurn::AfterRecord };
+            return Err(command_first(refusal, self.machine, phase, Some(to), self.trail.history(), self.trail));
         }
         let closed = [Gate { phase: phase.clone(), status: GateStatus::Closed }];
-        refuse_leaving(&closed, self.machine, phase, Some(to), self.trail.history())
+        refuse_leaving(&closed, self.machine, phase, Some(to), self.trail.history(), self.trail)
     }
 
     /// Checks that a record can settle these ids: its work is done, and they failed or are blocked in the same phase
@@ -421,7 +423,7 @@ impl<'a> Decider<'a> {
                 Err(Refusal::InvalidTransition { from: from.clone(), to: to.clone(), choices })
             }
             None if machine.initial().contains(to) => Ok(left),
-            None => Err(Refusal::unknown_phase(machine, to)),
+            None => Err(Refusal::NotBegun { phase: to.clone(), first: machine.initial().to_vec() }),
         }
     }
 
@@ -454,7 +456,7 @@ impl<'a> Decider<'a> {
         }
         let ahead = phases_ahead(run, machine);
         refuse_held(state, machine)?;
-        refuse_end(run, machine, &ahead, trail.history())?;
+        refuse_end(run, machine, &ahead, trail)?;
         if run.completed_activities.is_empty() {
             UnitsAlone::check_done(trail.history())?;
         }

@@ -8,7 +8,7 @@ use crate::engine::apply::{ask_or_answer, concerns};
 use crate::engine::doubt::in_doubt;
 use crate::engine::gate_rules::refuse_leaving;
 use crate::engine::gates::{gate_of, void_by_reports};
-use crate::engine::leave::{has_transition, is_strict, refuse_held, undone};
+use crate::engine::leave::{has_transition, is_strict, refuse_at_work, refuse_held, undone};
 use crate::engine::past::work::has_phase;
 use crate::engine::proof::{requires, unproved};
 use crate::engine::refusal::phases_of;
@@ -302,6 +302,7 @@ impl EmitDraft<'_> {
     /// Checks that the run may leave these states for `step`: that a gate among them was opened, and in a workflow written
     /// as phases that their work is done.
     fn check_leaving(&self, left: &[StateName], step: &StateName) -> Result<(), Refusal> {
+        refuse_at_work(&self.state.document().state, left, self.trail)?;
         // Only these rules need the history, and for it the whole log may have to be read.
         let asks = left.iter().any(|from| requires(self.machine, from));
         if !is_strict(self.machine) && !asks && !left.iter().any(|from| gate_of(&self.gates, from).is_some()) {
@@ -311,7 +312,7 @@ impl EmitDraft<'_> {
         let history = self.history_now();
         let history = history.as_deref();
         for from in left {
-            refuse_leaving(&self.gates, self.machine, from, Some(step), history)?;
+            refuse_leaving(&self.gates, self.machine, from, Some(step), history, self.trail)?;
         }
         self.refuse_unproved(left, Some(step), history)?;
         let Some(history) = history else { return Ok(()) };
@@ -449,6 +450,9 @@ impl EmitDraft<'_> {
             self.record(step, status, summary.map(str::to_owned), usage);
         }
         self.ends = status.is_done() && self.is_at_the_end() && self.may_end(step, from.as_ref());
+        if self.ends {
+            refuse_at_work(&self.state.document().state, &self.here, self.trail)?;
+        }
         if self.ends && self.here.iter().any(|here| requires(self.machine, here)) {
             let history = self.history_now();
             let history = history.as_deref().ok_or(Refusal::NothingRecorded)?;

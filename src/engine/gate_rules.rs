@@ -2,7 +2,8 @@
 
 use crate::engine::doubt::in_doubt;
 use crate::engine::gates::{gate_of, unprove};
-use crate::engine::{GateTurn, History, Refusal, RunState};
+use crate::engine::proof::{requires, unproved};
+use crate::engine::{GateTurn, History, Refusal, RunState, Trail};
 use crate::machine::Machine;
 use crate::model::{APPROVAL, ActivityStatus, Gate, GateStatus, Owned, RunStatus, StateName, StepStatus};
 
@@ -53,13 +54,14 @@ pub fn is_doubtful(state: &RunState) -> bool {
 /// rejected.
 ///
 /// # Errors
-/// [`Refusal::NeedsApproval`].
+/// [`Refusal::NeedsApproval`]; [`Refusal::NotProved`] where a command is missing there that the phase requires.
 pub(super) fn refuse_leaving(
     gates: &[Gate],
     machine: Option<&Machine>,
     from: &StateName,
     to: Option<&StateName>,
     history: Option<&History>,
+    trail: &dyn Trail,
 ) -> Result<(), Refusal> {
     let Some(gate) = gate_of(gates, from) else { return Ok(()) };
     if gate.status == GateStatus::Approved {
@@ -70,7 +72,29 @@ pub(super) fn refuse_leaving(
     if goes_back && !history.is_some_and(|history| history.waits_for_a_person(machine, from)) {
         return Ok(());
     }
-    Err(Refusal::NeedsApproval { phases: vec![from.clone()], turn: turn_of(history, machine, from) })
+    let turn = turn_of(history, machine, from);
+    let refusal = Refusal::NeedsApproval { phases: vec![from.clone()], turn };
+    Err(command_first(refusal, machine, from, to, history, trail))
+}
+
+/// `refusal`, which asks for a person in the gate `from`, unless its phase requires a command that is missing: that comes
+/// first, since it would make the decision void.
+pub(super) fn command_first(
+    refusal: Refusal,
+    machine: Option<&Machine>,
+    from: &StateName,
+    to: Option<&StateName>,
+    history: Option<&History>,
+    trail: &dyn Trail,
+) -> Refusal {
+    if !requires(machine, from) || !history.is_some_and(|history| history.state().document().state.is_in(from)) {
+        return refusal;
+    }
+    match unproved(machine, from, to, history, trail) {
+        Ok(missing) if missing.is_empty() => refusal,
+        Ok(missing) => Refusal::NotProved { missing, looked: true },
+        Err(not_looked) => not_looked,
+    }
 }
 
 /// When a person can decide at the gate in which the run stands. Without the history it is not known that they have to wait.
@@ -91,8 +115,9 @@ pub(super) fn refuse_end(
     run: &Owned,
     machine: Option<&Machine>,
     ahead: &[StateName],
-    history: Option<&History>,
+    trail: &dyn Trail,
 ) -> Result<(), Refusal> {
+    let history = trail.history();
     let mut phases = Vec::new();
     for Gate { phase, status } in &run.gates {
         let is_skipped = run.current_phase.is_none() || run.is_in(phase) || ahead.contains(phase);
@@ -103,11 +128,11 @@ pub(super) fn refuse_end(
     if phases.is_empty() {
         return Ok(());
     }
-    let turn = match phases.iter().find(|phase| run.is_in(phase)) {
-        Some(here) => turn_of(history, machine, here),
-        None => GateTurn::Later,
+    let Some(here) = phases.iter().find(|phase| run.is_in(phase)).cloned() else {
+        return Err(Refusal::NeedsApproval { phases, turn: GateTurn::Later });
     };
-    Err(Refusal::NeedsApproval { phases, turn })
+    let refusal = Refusal::NeedsApproval { phases, turn: turn_of(history, machine, &here) };
+    Err(command_first(refusal, machine, &here, None, history, trail))
 }
 
 /// The gates that a definition leads around, while the one before did not: without it, a run could not end.

@@ -73,6 +73,36 @@ pub(super) fn refuse_of_interview(run: &RunDocument, trail: &dyn Trail, activity
     }
 }
 
+/// The phases that a record in `phase` leaves, which comes from `left`.
+pub(super) fn left_by(left: &[StateName], phase: &StateName, advanced_to: Option<&StateName>) -> Vec<StateName> {
+    let mut all = left.to_vec();
+    if advanced_to.is_some_and(|to| to != phase) {
+        all.push(phase.clone());
+    }
+    all
+}
+
+/// Refuses to leave one of `phases`, in any direction, while a command goes on that flow began there: flow sees how it ends,
+/// and records it.
+///
+/// # Errors
+/// [`Refusal::InDoubt`].
+pub(super) fn refuse_at_work(run: &Owned, phases: &[StateName], trail: &dyn Trail) -> Result<(), Refusal> {
+    // The log is read only where something is open: it may be long.
+    if phases.is_empty() || run.open_activities.is_empty() {
+        return Ok(());
+    }
+    let Some(history) = trail.history() else { return Ok(()) };
+    for attempt in history.latest_run_by_flow() {
+        let is_begun = attempt.status == ActivityStatus::Running;
+        let is_here = attempt.phase.as_ref().is_some_and(|phase| phases.contains(phase));
+        if is_begun && is_here && trail.is_at_work(attempt) {
+            return Err(Refusal::InDoubt { ids: vec![attempt.id.clone()] });
+        }
+    }
+    Ok(())
+}
+
 /// Refuses to complete a run with work of which no outcome is known.
 ///
 /// # Errors
@@ -83,34 +113,6 @@ pub(super) fn refuse_begun(history: &History) -> Result<(), Refusal> {
     }
     let ids: Vec<_> = in_doubt(history).into_iter().map(|doubt| doubt.id).collect();
     if ids.is_empty() { Ok(()) } else { Err(Refusal::InDoubt { ids }) }
-}
-
-/// The phases that the run has not come to on its usual way to the end; none if it can end where it is, or anywhere. A
-/// run in which only units report has come to none, and ends with them unless its workflow is written as phases.
-pub(super) fn phases_ahead(run: &Owned, machine: Option<&Machine>) -> Vec<StateName> {
-    let Some(machine) = machine else { return Vec::new() };
-    let here: Vec<&StateName> = run.positions().collect();
-    // A workflow without terminal states can be completed anywhere.
-    if machine.terminal().is_empty() || here.iter().any(|phase| machine.is_terminal(phase)) {
-        return Vec::new();
-    }
-    let mut ahead: Vec<StateName> = Vec::new();
-    let mut at = match here.first() {
-        Some(first) => (*first).clone(),
-        None if is_strict(Some(machine)) => {
-            ahead.extend(machine.initial().first().cloned());
-            machine.initial()[0].clone()
-        }
-        None => return Vec::new(),
-    };
-    while !machine.is_terminal(&at) {
-        // Not every circle has a transition that counts as a way back.
-        let next = machine.ahead_of(&at).into_iter().find(|next| !ahead.contains(next) && !here.contains(&next));
-        let Some(next) = next else { break };
-        ahead.push(next.clone());
-        at = next;
-    }
-    ahead
 }
 
 /// Refuses to go on in a run that is past a gate without a person's decision.
@@ -139,9 +141,10 @@ pub(super) fn is_strict(machine: Option<&Machine>) -> bool {
 /// back for another round only requires that no question is open.
 ///
 /// # Errors
-/// [`Refusal::NeedsApproval`], [`Refusal::Unanswered`] and [`Refusal::NotDone`].
+/// [`Refusal::NeedsApproval`], [`Refusal::NotProved`], [`Refusal::Unanswered`] and [`Refusal::NotDone`].
 pub fn complete_by_leaving(
     history: &History,
+    trail: &dyn Trail,
     machine: Option<&Machine>,
     from: Option<&StateName>,
     to: &StateName,
@@ -149,7 +152,7 @@ pub fn complete_by_leaving(
 ) -> Result<(), Refusal> {
     let Some(from) = from else { return Ok(()) };
     let run = history.state().document();
-    refuse_leaving(&run.state.gates, machine, from, Some(to), Some(history))?;
+    refuse_leaving(&run.state.gates, machine, from, Some(to), Some(history), trail)?;
     let work = history.work(from);
     if has_summary && work.open.is_empty() {
         return Ok(());

@@ -5,11 +5,12 @@
 //! says that.
 
 use crate::engine::fresh::files_before;
-use crate::engine::leave::is_way_back;
 use crate::engine::past::phases::DroppedRequirement;
 use crate::engine::{Attempt, History, Judgement, Refusal, Trail};
 use crate::machine::{Machine, Requirement};
-use crate::model::{ActivityStatus, Execution, ExecutionEnd, Owned, StateName, Unproved, WayAround};
+use crate::model::{
+    ActivityStatus, Execution, ExecutionEnd, Obstacle, Owned, RunStatus, StateName, Unproved, WayAround,
+};
 
 /// How many paths a sentence names.
 const NAMED: usize = 3;
@@ -33,14 +34,23 @@ pub(super) fn unproved(
 ) -> Result<Vec<Unproved>, Refusal> {
     let mut missing = Vec::new();
     let Some(machine) = machine else { return Ok(missing) };
-    if to.is_some_and(|to| is_way_back(Some(machine), phase, to)) {
+    if to.is_some_and(|to| machine.leads_back(phase, to)) {
         return Ok(missing);
     }
     for requirement in machine.requires_of(phase) {
+        let is_ahead =
+            history.is_some_and(|history| history.state().phase().is_none()) && !machine.initial().contains(phase);
         let stays = history.filter(|history| history.state().document().state.is_in(phase));
         let found = seen_to_pass(stays, phase, requirement);
         let required = Required { requirement, found, is_behind: false, at_end: to.is_none(), history };
-        missing.extend(required.lacks(trail)?);
+        if let Some(mut one) = required.lacks(trail)? {
+            if is_ahead {
+                let how =
+                    format!("record or report something in `{}` first, where the run begins", machine.initial()[0]);
+                one.obstacle = Some(Obstacle::NoRun(how));
+            }
+            missing.push(one);
+        }
     }
     Ok(missing)
 }
@@ -223,7 +233,7 @@ impl History {
 
     /// What the phases require that the run has been in, in their order, each with the record in which it was seen to pass,
     /// or why there is none. So do those that every way to its place leads through, if something else than its transitions
-    /// brought it there.
+    /// brought it there, and those that it was completed without.
     pub(crate) fn requirements<'m>(&self, machine: &'m Machine) -> Vec<(&'m Requirement, Result<&Attempt, String>)> {
         let mut all = Vec::new();
         for phase in &self.phases.path {
@@ -231,16 +241,29 @@ impl History {
                 all.push((requirement, seen_to_pass(Some(self), phase, requirement)));
             }
         }
+        let passed_over = self.passed_over_by_end(machine);
         for requirement in machine.requires() {
             let phase = &requirement.state;
             let is_behind = self.phases.here.iter().any(|here| machine.is_behind(here, phase));
             // One that was passed over stays, also if the run went around its phase after that.
             let is_skipped = self.reason_to_skip(phase, &requirement.exec).is_some();
-            if (is_behind || is_skipped) && !self.phases.path.contains(phase) {
+            if (is_behind || is_skipped || passed_over.contains(phase)) && !self.phases.path.contains(phase) {
                 all.push((requirement, seen_to_pass(Some(self), phase, requirement)));
             }
         }
         all
+    }
+
+    /// The phases that require something and that the run did not come to, although it is completed.
+    fn passed_over_by_end(&self, machine: &Machine) -> Vec<StateName> {
+        let run = &self.state().document().state;
+        if run.status != RunStatus::Completed {
+            return Vec::new();
+        }
+        match run.current_phase {
+            Some(_) => phases_ahead(run, Some(machine)),
+            None => phases_to_prove(run, Some(machine)),
+        }
     }
 
     /// What the run still has to show: all that is required where it is, and of the phases that it has left what it did not
@@ -284,11 +307,11 @@ impl History {
         let mut dropped = Vec::new();
         for DroppedRequirement { phase, exec, seq } in &self.phases.dropped {
             let latest = self.latest_run(phase, exec);
-            if !latest.is_some_and(|latest| latest.status == ActivityStatus::Passed && latest.is_seen()) {
-                dropped.push(format!(
-                    "`{phase}` required `{exec}` until event {seq} (`workflow adopt`), and it was not seen to pass there"
-                ));
-            }
+            let how = match latest.filter(|latest| latest.status == ActivityStatus::Passed && latest.is_seen()) {
+                Some(latest) => format!("whether {} {} still held was not asked", latest.number, latest.id),
+                None => "it was not seen to pass there".to_owned(),
+            };
+            dropped.push(format!("`{phase}` required `{exec}` until event {seq} (another definition), and {how}"));
         }
         dropped
     }
@@ -328,6 +351,34 @@ impl Attempt {
     pub(crate) fn names(&self) -> Option<&str> {
         self.exec.as_ref()?.name.as_deref()
     }
+}
+
+/// The phases that the run has not come to on its usual way to the end; none if it can end where it is, or anywhere. A
+/// run in which only units report has come to none, and ends with them unless its workflow is written as phases.
+pub(super) fn phases_ahead(run: &Owned, machine: Option<&Machine>) -> Vec<StateName> {
+    let Some(machine) = machine else { return Vec::new() };
+    let here: Vec<&StateName> = run.positions().collect();
+    // A workflow without terminal states can be completed anywhere.
+    if machine.terminal().is_empty() || here.iter().any(|phase| machine.is_terminal(phase)) {
+        return Vec::new();
+    }
+    let mut ahead: Vec<StateName> = Vec::new();
+    let mut at = match here.first() {
+        Some(first) => (*first).clone(),
+        None if machine.is_phases() => {
+            ahead.extend(machine.initial().first().cloned());
+            machine.initial()[0].clone()
+        }
+        None => return Vec::new(),
+    };
+    while !machine.is_terminal(&at) {
+        // Not every circle has a transition that counts as a way back.
+        let next = machine.ahead_of(&at).into_iter().find(|next| !ahead.contains(next) && !here.contains(&next));
+        let Some(next) = next else { break };
+        ahead.push(next.clone());
+        at = next;
+    }
+    ahead
 }
 
 /// The phases whose requirements a run has to meet that is completed: those in which it is; if it has come to none, as one in

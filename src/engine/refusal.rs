@@ -45,6 +45,14 @@ pub enum Refusal {
         /// The most similar phase, if one is similar enough.
         suggestion: Option<StateName>,
     },
+    /// The run has come to no phase yet, and does not begin in this one.
+    #[error("the run is in no phase yet, and it does not begin in `{phase}`")]
+    NotBegun {
+        /// The requested phase.
+        phase: StateName,
+        /// The phases in which it can begin.
+        first: Vec<StateName>,
+    },
     /// The run is in a phase that the other definition does not have.
     #[error("the run is in `{phase}`, which today's workflow does not have")]
     PositionGone {
@@ -356,6 +364,7 @@ impl Refusal {
         matches!(
             self,
             Self::UnknownPhase { .. }
+                | Self::NotBegun { .. }
                 | Self::InvalidTransition { .. }
                 | Self::NoNextPhase { .. }
                 | Self::AmbiguousNext { .. }

@@ -199,7 +199,7 @@ pub enum Obstacle {
     WritesFiles(String),
     /// git does not know the files, and it names none.
     NoFiles(String),
-    /// The run does not exist yet.
+    /// The run does not exist yet, or is in no phase yet.
     NoRun(String),
 }
 

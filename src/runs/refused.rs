@@ -44,6 +44,10 @@ pub(super) fn problem(run: &RunId, refusal: &Refusal) -> Problem {
         Refusal::PositionGone { phase, known, suggestion } => {
             new(Kind::Refused, "position_gone").help(position_gone(phase, known, suggestion.as_ref()))
         }
+        Refusal::NotBegun { phase, first } => {
+            let how = format!("It begins in {}; record what is done there first, and then come to `{phase}`", state_names(first));
+            new(Kind::Refused, "invalid_transition").help(how)
+        }
         Refusal::InvalidTransition { from, choices, .. } => {
             new(Kind::Refused, "invalid_transition").help(onward(run, from, choices))
         }

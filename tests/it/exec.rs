@@ -181,6 +181,38 @@ fn a_command_at_work_is_waited_for_in_a_fork_as_in_its_run() {
     sandbox.flow(again).ok();
 }
 
+#[test]
+fn no_verb_leaves_a_phase_in_which_a_command_runs() {
+    let sandbox = sandbox();
+    let (flow, command) = waiting(&sandbox, ":", "sleep 60");
+    sandbox.flow(["record-activity", "--run-id", "r1", "--id", "other"]).ok();
+    let running = r#"{"status":"running"}"#;
+    let emit = ["emit", "--workflow", "debug", "--run-id", "r1", "--type", "status_change", "--step", "reproduce"];
+    let emit = [&emit[..], &["--data", running]].concat();
+    let leave = [
+        &["record-activity", "--run-id", "r1", "--id", "v", "--advance"][..],
+        &["record-activity", "--run-id", "r1", "--id", "v", "--advance", "--skip-reason", "no time"],
+        &["record-activity", "--run-id", "r1", "--id", "v", "--phase", "reproduce"],
+        &["exec", "--run-id", "r1", "--phase", "reproduce", "--", "true"],
+        &["advance", "r1", "--to", "reproduce"],
+        &["complete", "r1", "--skip-reason", "no time"],
+        &emit,
+    ];
+    for verb in leave {
+        let mut line = verb.to_vec();
+        line.insert(1, "--json");
+        let told = sandbox.flow(&line).exits(5).error();
+        assert_eq!(told["code"], "exec_runs", "{verb:?}: {told}");
+        assert!(told["help"].as_str().unwrap().contains("flow wait r1 --commands"), "{verb:?}: {told}");
+    }
+    kill_process(pid(&flow), Signal::KILL).unwrap();
+    let _ = answered(flow);
+    let _ = kill_process_group(command, Signal::KILL);
+    sandbox.flow(["wait", "r1", "--commands"]).exits(4);
+    // What is in doubt may be left behind.
+    sandbox.flow(leave[0]).ok();
+}
+
 fn pid(child: &Child) -> Pid {
     Pid::from_child(child)
 }

@@ -875,3 +875,104 @@ fn files_that_change_while_a_command_runs_are_not_forgotten_when_they_are_put_ba
     assert_eq!(row["freshness"], "fresh", "{row}");
     assert_eq!(row["why"], "files changed while it ran, and were put back");
 }
+
+#[test]
+fn a_run_that_was_completed_before_the_phase_which_requires_something_says_so_everywhere() {
+    for (how, reason) in [
+        ("flow complete r1 --skip-reason 'no time'", json!("no time")),
+        ("sed -i 's/^  status: active/  status: completed/' .flow/runs/r1/run.yaml", Value::Null),
+    ] {
+        let sandbox = project("w.workflow.yaml", PHASES);
+        sandbox.flow(["start", "w", "--id", "r1"]).ok();
+        sandbox.record("r1", "build", "build");
+        sandbox.flow(["verify", "r1", "--evidence"]).ok();
+        shell(&sandbox, how).ok();
+        let told = sandbox.flow(["verify", "r1", "--evidence", "--json"]).exits(1).json();
+        let required = &told["required"][0];
+        assert_eq!((&required["exec"], &required["proved"]), (&json!("test"), &json!(false)), "{told}");
+        assert_eq!((&required["skip_reason"], &required["command"]), (&reason, &Value::Null), "{told}");
+        for reader in ["show", "report"] {
+            let told = sandbox.flow([reader, "r1"]).ok().stdout;
+            let left = told.lines().find(|line| line.contains("test") && line.contains("not seen to pass"));
+            assert!(left.is_some(), "{how}: {reader}: {told}");
+        }
+        sandbox.flow(["reopen", "r1", "--reason", "more"]).ok();
+        sandbox.flow(["verify", "r1", "--evidence"]).ok();
+    }
+}
+
+#[test]
+fn where_a_command_and_a_person_are_missing_every_refusal_asks_for_the_command_first() {
+    let sandbox = project("w.workflow.yaml", &PHASES.replace("- id: verify", "- id: verify\n    gate: person"));
+    sandbox.flow(["start", "w", "--id", "r1"]).ok();
+    sandbox.record("r1", "build", "build");
+    sandbox.record("r1", "verify", "look");
+    let leave = || {
+        let mut codes = Vec::new();
+        for line in LEAVE.lines().filter(|line| !line.contains("--step verify")) {
+            let told = shell(&sandbox, &format!("{line} --json"));
+            let error = told.error();
+            codes.push(json!([line, error["code"], told.code]));
+            assert!(
+                error["code"] != "not_proved" || error["help"] == "`flow exec --run-id r1 test` runs it",
+                "{error}"
+            );
+        }
+        codes
+    };
+    for told in leave() {
+        assert_eq!((&told[1], &told[2]), (&json!("not_proved"), &json!(1)), "{told}");
+    }
+    sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
+    for told in leave() {
+        assert_eq!((&told[1], &told[2]), (&json!("needs_approval"), &json!(4)), "{told}");
+    }
+    // What was seen holds no more.
+    fs::write(sandbox.path("code"), "good too\n").unwrap();
+    for told in leave() {
+        assert_eq!((&told[1], &told[2]), (&json!("not_proved"), &json!(1)), "{told}");
+    }
+}
+
+#[test]
+fn a_run_in_which_only_units_report_is_told_where_it_begins() {
+    let diagram = "---\nname: m\nflow: {requires: {verify: [{exec: test}]}}\n---\n## STATE-MACHINE\n```mermaid\nstateDiagram-v2\n  \
+                   [*] --> build\n  build --> verify\n  verify --> [*]\n```\n";
+    let sandbox = project("m.md", diagram);
+    for step in ["build", "verify"] {
+        let unit = ["--type", "status_change", "--step", step, "--unit", "u", "--data", r#"{"status":"completed"}"#];
+        sandbox.flow([&["emit", "--workflow", "m", "--run-id", "r1"][..], &unit].concat()).ok();
+    }
+    let refused = sandbox.flow(["complete", "r1", "--json"]).exits(1).error();
+    assert_eq!(refused["code"], "not_proved");
+    let help = "record or report something in `build` first, where the run begins; `flow complete r1 --skip-reason 'TEXT'` goes on \
+                without it, and notes why";
+    assert_eq!(refused["help"], help);
+    for verb in [
+        &["exec", "--run-id", "r1", "--phase", "verify", "--json", "test"][..],
+        &["record-activity", "--run-id", "r1", "--phase", "verify", "--id", "v", "--json"],
+    ] {
+        let error = sandbox.flow(verb).exits(1).error();
+        assert_eq!(error["code"], "invalid_transition", "{error}");
+        assert_eq!(error["message"], "run r1: the run is in no phase yet, and it does not begin in `verify`");
+        assert!(
+            error["help"].as_str().unwrap().starts_with("It begins in build; record what is done there first"),
+            "{error}"
+        );
+    }
+    sandbox.flow(["record-activity", "--run-id", "r1", "--phase", "build", "--id", "b"]).ok();
+    sandbox.flow(["exec", "--run-id", "r1", "--phase", "verify", "test"]).ok();
+    sandbox.flow(["complete", "r1"]).ok();
+}
+
+#[test]
+fn a_pass_that_may_not_hold_does_not_hide_that_its_requirement_was_dropped() {
+    let sandbox = sandbox();
+    sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
+    let script = "echo bad > code; sed -i '/requires/d' .flow/workflows/w.workflow.yaml; flow workflow adopt r1; flow \
+                  record-activity --run-id r1 --phase report --id report";
+    shell(&sandbox, script).ok();
+    let told = sandbox.flow(["report", "r1"]).ok().stdout;
+    assert!(told.contains("required `test` until event"), "{told}");
+    assert!(told.contains("whether 004 test still held was not asked"), "{told}");
+}

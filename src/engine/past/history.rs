@@ -558,6 +558,11 @@ pub trait Trail {
     fn judge(&self, _requirement: &Requirement, _attempt: &Attempt) -> Judgement {
         Judgement::NotLooked
     }
+
+    /// Whether the command that flow began with `attempt` goes on, as far as its process can be seen.
+    fn is_at_work(&self, _attempt: &Attempt) -> bool {
+        false
+    }
 }
 
 /// Whether a record proves what a phase requires.

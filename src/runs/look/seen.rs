@@ -176,7 +176,7 @@ fn required_evidence(project: &OpenedProject, view: &View, seen: &[SeenEvidence]
         let number = found.as_ref().ok().map(|attempt| attempt.number);
         let why = why_not(&proofs, requirement, found.as_ref());
         let (phase, exec) = (requirement.state.clone(), requirement.exec.clone());
-        let skip_reason = history.reason_to_skip(&phase, &exec).map(str::to_owned);
+        let skip_reason = history.reason_to_skip(&phase, &exec).or(history.work(&phase).skipped).map(str::to_owned);
         let missing = why.clone().map(|why| match still.iter().find(|one| one.requirement == requirement) {
             Some(one) => one.missing(why),
             None => history.missing_since(requirement, why),

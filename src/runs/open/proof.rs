@@ -4,7 +4,9 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 
 use crate::catalog::NamedCommand;
-use crate::engine::{Attempt, CheckoutFiles, EvidenceState, Freshness, Judgement, evidence_state, in_brackets};
+use crate::engine::{
+    Attempt, CheckoutFiles, EvidenceState, Freshness, History, Judgement, Trail, evidence_state, in_brackets,
+};
 use crate::machine::Requirement;
 use crate::model::{ActivityStatus, Number, TreeSnapshot};
 use crate::runs::context::OpenedProject;
@@ -121,6 +123,22 @@ impl Proofs {
             return None;
         }
         Some(format!("{} {} ran another command than {name} is now", attempt.number, attempt.id))
+    }
+}
+
+/// A run whose commands were looked at, for decisions before it is locked.
+pub(in crate::runs) struct LookedAt<'a> {
+    pub(in crate::runs) history: &'a History,
+    pub(in crate::runs) proofs: &'a Proofs,
+}
+
+impl Trail for LookedAt<'_> {
+    fn history(&self) -> Option<&History> {
+        Some(self.history)
+    }
+
+    fn judge(&self, requirement: &Requirement, attempt: &Attempt) -> Judgement {
+        self.proofs.judge(requirement, attempt)
     }
 }
 

@@ -99,31 +99,39 @@ pub(in crate::runs) fn has_command_at_work(project: &OpenedProject, history: &Hi
     in_doubt(history).iter().any(|doubt| at_work(project, history, doubt).is_some())
 }
 
+/// Whether the command of the record `number` goes on.
+pub(super) fn goes_on(project: &OpenedProject, history: &History, number: Number) -> bool {
+    let mut doubts = in_doubt(history).into_iter();
+    doubts.find(|doubt| doubt.number == Some(number)).is_some_and(|doubt| at_work(project, history, &doubt).is_some())
+}
+
 /// What keeps a run from going on, if it is a command that flow began and that goes on: it is to be waited for.
 pub(super) fn waits_for_command(
     project: &OpenedProject,
     refusal: &Refusal,
     history: Option<&History>,
 ) -> Option<Problem> {
-    let undone: &[Undone] = match refusal {
-        Refusal::InDoubt { .. } => &[],
-        Refusal::NotDone(undone) => undone,
-        _ => return None,
-    };
     let history = history?;
     for doubt in in_doubt(history) {
-        let mut meant = undone.iter();
-        let is_meant = undone.is_empty()
-            || match doubt.number {
-                Some(number) => meant.any(|one| one.latest_number() == Some(number)),
-                None => meant.any(|one| Some(&one.phase) == doubt.phase.as_ref()),
-            };
+        let is_meant = match refusal {
+            Refusal::InDoubt { ids } => ids.contains(&doubt.id),
+            Refusal::NotDone(undone) => undone.iter().any(|one| is_of(one, &doubt)),
+            _ => return None,
+        };
         if is_meant && let Some(at_work) = at_work(project, history, &doubt) {
             let help = Help::from("wait for its end with ") + wait_for_commands(history.state().id());
             return Some(at_work.refusal(help));
         }
     }
     None
+}
+
+/// Whether this work is what is not done.
+fn is_of(undone: &Undone, doubt: &InDoubt) -> bool {
+    match doubt.number {
+        Some(number) => undone.latest_number() == Some(number),
+        None => Some(&undone.phase) == doubt.phase.as_ref(),
+    }
 }
 
 /// Refuses to say that a step is over on which a process of a driver that is gone still works.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::codec::digest;
-use crate::engine::{Choices, Refusal, complete_by_leaving, refuse_held, refuse_other_session};
+use crate::engine::{Choices, Refusal, Trail, complete_by_leaving, refuse_held, refuse_other_session};
 use crate::machine::Machine;
 use crate::model::{
     Event, EventId, EventKind, Question, ReportType, RunId, Seq, SessionId, StateName, StepStatus, TextDigest,
@@ -14,12 +14,14 @@ use crate::model::{
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::open::damage::notes_of;
+use crate::runs::open::proof::{LookedAt, Proofs};
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::select::{select_run, select_run_to_write};
 use crate::runs::open::shared::ask_store;
 use crate::runs::open::view::{View, for_reading};
 use crate::runs::write::begun::waits_for_command;
 use crate::runs::write::emit::{EmitRequest, EmittedActivity, MissingRun, Reporter, emit_by};
+use crate::runs::write::exec::obstacle::obstacle;
 use crate::runs::write::payload::ReportRequest;
 use crate::runs::write::transaction::transact;
 use crate::store::{RefreshScope, StoredRun};
@@ -169,7 +171,12 @@ pub fn advance(cx: &Context, request: &AdvanceRequest) -> Result<AdvanceReport> 
 /// Moves a run from where it is seen to be.
 fn advance_as_seen(project: &OpenedProject, run: &dyn StoredRun, request: &AdvanceRequest) -> Result<AdvanceReport> {
     let view = for_reading(project, run)?;
-    let to = match destination(request, &view) {
+    let mut destined = destination(request, &view, &view.history);
+    if matches!(destined, Err(Refusal::NotProved { looked: false, .. })) {
+        let proofs = Proofs::look(project, run)?;
+        destined = destination(request, &view, &LookedAt { history: &view.history, proofs: &proofs });
+    }
+    let to = match destined {
         Ok(to) => to,
         Err(refusal) => {
             let caller = project.cx.caller(request.session.clone(), request.epoch)?;
@@ -177,6 +184,10 @@ fn advance_as_seen(project: &OpenedProject, run: &dyn StoredRun, request: &Advan
             transact(project, run, caller, project.cx.now(), |tx| {
                 refuse_other_session(&tx.state, &tx.caller).map_err(|refusal| tx.refused(refusal))
             })?;
+            let mut refusal = refusal;
+            for one in refusal.unproved_mut() {
+                one.obstacle = one.obstacle.take().or_else(|| obstacle(project, one));
+            }
             return Err(match waits_for_command(project, &refusal, Some(&view.history)) {
                 Some(waits) => waits.into(),
                 None => Error::refused(run.id(), refusal),
@@ -272,7 +283,7 @@ fn went_to(event: &Event) -> Option<StateName> {
 }
 
 /// The target state, provided that the run may leave its current state for it; that of the first try, if this is a retry.
-fn destination(request: &AdvanceRequest, view: &View) -> std::result::Result<StateName, Refusal> {
+fn destination(request: &AdvanceRequest, view: &View, trail: &dyn Trail) -> std::result::Result<StateName, Refusal> {
     let before = request.id.as_ref().and_then(|id| went_to(view.log.events().find(|event| event.id == *id)?));
     if let Some(to) = before {
         return Ok(to);
@@ -284,7 +295,7 @@ fn destination(request: &AdvanceRequest, view: &View) -> std::result::Result<Sta
     }
     refuse_held(history.state(), machine)?;
     let to = target(request, &choices_from(machine, from), machine, from)?;
-    complete_by_leaving(history, machine, from, &to, request.summary.is_some())?;
+    complete_by_leaving(history, trail, machine, from, &to, request.summary.is_some())?;
     Ok(to)
 }
 

@@ -40,7 +40,7 @@ use crate::runs::open::proof::Proofs;
 use crate::runs::open::recap::{pinned_by_recap, recap_with, recapped};
 use crate::runs::open::same_work::{SameWork, pass_on};
 use crate::runs::open::view::with_earlier;
-use crate::runs::write::begun::{note_workers, waits_for_command};
+use crate::runs::write::begun::{goes_on, note_workers, waits_for_command};
 use crate::runs::write::exec::obstacle::obstacle;
 use crate::runs::write::transaction::behind::{Behind, others_publish};
 use crate::runs::write::transaction::found::{reconcile_for_writing, warnings};
@@ -382,7 +382,7 @@ impl<'a> Transaction<'a> {
             *document = named_here(self.project, Path::new(document));
         }
         for one in refusal.unproved_mut() {
-            one.obstacle = obstacle(self.project, one);
+            one.obstacle = one.obstacle.take().or_else(|| obstacle(self.project, one));
         }
         // The history may be long, and most refusals do not need it.
         if matches!(refusal, Refusal::InDoubt { .. } | Refusal::NotDone(_))
@@ -542,5 +542,9 @@ impl Trail for LogTrail<'_, '_> {
             Some(proofs) => proofs.judge(requirement, attempt),
             None => Judgement::NotLooked,
         }
+    }
+
+    fn is_at_work(&self, attempt: &Attempt) -> bool {
+        self.history().is_some_and(|history| goes_on(self.tx.project, history, attempt.number))
     }
 }
