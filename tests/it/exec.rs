@@ -680,6 +680,8 @@ fn a_command_that_asks_the_terminal_is_ended_instead_of_waiting_for_ever() {
     person.shows("asked the terminal");
     assert_eq!(person.ended().code(), Some(143));
     assert_eq!(recorded(&sandbox)[1], json!(["002", "t", "failed", 143]));
+    let shown = sandbox.flow(["show", "r1"]).ok().stdout;
+    assert!(shown.contains("asked the terminal, and was ended"), "{shown}");
     // One that stopped itself goes on to its end.
     let mut command = sandbox.flow_command();
     command.args(["exec", "--run-id", "r1", "--id", "s", "--timeout", "0.3", "--", "sh", "-c", "kill -STOP $$"]);
@@ -807,4 +809,15 @@ fn the_end_of_a_command_whose_run_was_pruned_meanwhile_says_that_it_was_pruned()
         assert!(message.contains("exit status 0") && message.contains("run r1 was pruned"), "{error}");
         assert!(!error["help"].as_str().unwrap().contains("--again"), "{error}");
     }
+}
+
+#[test]
+fn once_more_means_an_id_and_an_input_that_never_counts_is_told_as_such() {
+    let sandbox = sandbox();
+    let error = exec(&sandbox, &["--again", "--json"], &["true"]).exits(2).error();
+    assert!(error["message"].as_str().unwrap().starts_with("--again needs the --id"), "{error}");
+    assert_eq!(recorded(&sandbox), Vec::<Value>::new());
+    let told = exec(&sandbox, &["--input", ".git/config", "--input", "no"], &["true"]).ok().stderr;
+    assert!(told.contains("\".git/config\" leads into `.git`, whose files never count"), "{told}");
+    assert!(told.contains("\"no\" names no file of the project now"), "{told}");
 }

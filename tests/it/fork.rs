@@ -62,6 +62,8 @@ fn a_fork_is_read_and_verified_without_its_parent_and_misses_only_the_evidence()
     let sandbox = sandbox();
     forked(&sandbox, &["--id", "r2"]);
     sandbox.flow(["fork", "r2", "--id", "r3"]).ok();
+    let told = sandbox.flow(["evidence", "r2"]).ok().stderr;
+    assert!(told.contains("r2 is a fork: what it took over is kept in r1"), "{told}");
     let evidence = |run: &str| {
         let told = sandbox.flow(["evidence", run, "--json"]).ok().json();
         json!([told["evidence"][0]["run_id"], told["evidence"][0]["exists"], told["seen"][0]["freshness"]])

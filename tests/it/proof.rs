@@ -976,3 +976,16 @@ fn a_pass_that_may_not_hold_does_not_hide_that_its_requirement_was_dropped() {
     assert!(told.contains("required `test` until event"), "{told}");
     assert!(told.contains("whether 004 test still held was not asked"), "{told}");
 }
+
+#[test]
+fn a_required_command_that_this_machine_may_not_run_is_not_offered() {
+    for config in [CONFIG.replace("sh check.sh", "sh other.sh"), "{}\n".to_owned()] {
+        let sandbox = project("w.workflow.yaml", PHASES);
+        sandbox.flow(["start", "w", "--id", "r1"]).ok();
+        sandbox.flow(["record-activity", "--run-id", "r1", "--id", "b", "--advance"]).ok();
+        let offered = |sandbox: &Sandbox| sandbox.flow(["resume", "r1", "--json"]).ok().json()["next"].to_string();
+        assert!(offered(&sandbox).contains("flow exec --run-id r1 test"), "{}", offered(&sandbox));
+        fs::write(sandbox.path(".flow/config.yaml"), config).unwrap();
+        assert!(!offered(&sandbox).contains("flow exec"), "{}", offered(&sandbox));
+    }
+}

@@ -339,6 +339,16 @@ fn a_report_tells_what_was_seen_and_claimed_and_what_is_open_in_the_same_bytes_e
         long.lines().count() <= 200 && long.contains("- 277 earlier ones") && long.contains("`more-299`"),
         "{long}"
     );
+    let odd =
+        ["record-activity", "--run-id", "r1", "--id", "odd", "--status", "passed", "--exit-code", "101", "--summary"];
+    sandbox.flow(odd.iter().chain(&["expected"])).ok();
+    sandbox.flow(["set", "r1", "--pr", "7"]).ok();
+    sandbox.flow(["exec", "--run-id", "r1", "--id", "bad", "--", "sh", "-c", "exit 3"]).exits(3);
+    let told = sandbox.flow(["report", "r1"]).ok().stdout;
+    assert!(told.contains("`odd` passed, exit 101 in"), "{told}");
+    assert!(told.contains("Pull request: `#7`"), "{told}");
+    let open = told.split("### Open").nth(1).unwrap();
+    assert!(open.contains("`bad` failed, exit 3 in"), "{told}");
     let json = sandbox.flow(["report", "r1", "--format", "json"]).ok().json();
     assert_eq!((&json["seen"][0]["id"], &json["open"][0]["id"]), (&json!("test"), &json!("broke")));
 }
