@@ -44,10 +44,7 @@ pub(super) fn problem(run: &RunId, refusal: &Refusal) -> Problem {
         Refusal::PositionGone { phase, known, suggestion } => {
             new(Kind::Refused, "position_gone").help(position_gone(phase, known, suggestion.as_ref()))
         }
-        Refusal::NotBegun { phase, first } => {
-            let how = format!("It begins in {}; record what is done there first, and then come to `{phase}`", state_names(first));
-            new(Kind::Refused, "invalid_transition").help(how)
-        }
+        Refusal::NotBegun { phase, first } => new(Kind::Refused, "invalid_transition").help(not_begun(phase, first)),
         Refusal::InvalidTransition { from, choices, .. } => {
             new(Kind::Refused, "invalid_transition").help(onward(run, from, choices))
         }
@@ -251,6 +248,11 @@ fn needs_approval(run: &RunId, turn: GateTurn) -> Help {
         + " or "
         + flow("reject", run).example("reason", "what is missing")
         + "; or on the page of a `flow serve --allow-actions` that they began"
+}
+
+/// The help for a phase in which a run cannot begin.
+fn not_begun(phase: &StateName, first: &[StateName]) -> String {
+    format!("It begins in {}; record what is done there first, and then come to `{phase}`", state_names(first))
 }
 
 /// The help for phases whose work is not done.

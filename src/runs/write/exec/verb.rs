@@ -86,12 +86,8 @@ pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
             .push("the command was ended, since it asked the terminal, which `flow exec` does not give it".to_owned());
     }
     let code = end.exit_code();
-    let trouble = match executed.cut_short {
-        Some(CutShort::AskedTerminal) => Some("asked the terminal, and was ended".to_owned()),
-        _ => end.trouble(),
-    };
     let finished = Finished {
-        trouble,
+        trouble: trouble_of(&executed, &end),
         id: &id,
         phase: &phase,
         execution: Execution { end: Some(end), ..execution },
@@ -111,6 +107,14 @@ pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
     }
     let output = finished.output.as_deref().map(end_of_output);
     Ok(ExecReport { output, ..report(run.id(), seq, &record, warnings) })
+}
+
+/// What the exit status of the command alone does not say.
+fn trouble_of(executed: &Executed, end: &ExecutionEnd) -> Option<String> {
+    match executed.cut_short {
+        Some(CutShort::AskedTerminal) => Some("asked the terminal, and was ended".to_owned()),
+        _ => end.trouble(),
+    }
 }
 
 /// The files on which a command in `dir` runs: those of the project's checkout, unless it is in another one.
