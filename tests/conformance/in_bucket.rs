@@ -58,8 +58,13 @@ fn go_on(bucket: &Bucket, run: &str, mut window: String, events: RangeInclusive<
 }
 
 fn put_one(carrier: &dyn Carrier, run: &str, before: u64, work: &WorkChange) -> PutAnswer {
+    put_as(carrier, run, before, &format!("e{}", before + 1), work)
+}
+
+/// Puts an event of this name behind the position `before`.
+fn put_as(carrier: &dyn Carrier, run: &str, before: u64, name: &str, work: &WorkChange) -> PutAnswer {
     let earlier: String = (window_of(Seq(before)).0 + 1..=before).map(|seq| line(seq, &format!("e{seq}"))).collect();
-    let own = line(before + 1, &format!("e{}", before + 1));
+    let own = line(before + 1, name);
     let put =
         Put { run: &id(run), before: Seq(before), earlier: &earlier, lines: &own, is_over: false, evidence: &[], work };
     carrier.put(&put, LEFT)
@@ -466,6 +471,93 @@ fn work_whose_writer_died_is_free_after_its_place_was_taken() {
     assert_eq!(put_one(&dead, "dead", 0, &free), PutAnswer::Taken);
     assert_eq!(dead.lines_behind(&id("dead"), Seq(0), LEFT), Ok(None));
     assert_eq!(put_one(&dead, "dead", 0, &free), PutAnswer::Done);
+}
+
+/// That a run is about issue 7 from now on.
+fn takes_issue_7() -> WorkChange {
+    WorkChange { taken: vec![WorkKey("issue 7".to_owned())], freed: Vec::new() }
+}
+
+/// That `run` has issue 7, whoever asks.
+fn issue_7_is_of(run: &str) -> PutAnswer {
+    PutAnswer::WorkTaken { run: id(run), about: WorkKey("issue 7".to_owned()) }
+}
+
+#[test]
+fn who_loses_a_position_leaves_the_marker_of_the_commit_that_has_it() {
+    for before in [0, 1] {
+        let bucket = Bucket::default();
+        let (winner, loser, third) = (bucket.own_carrier(), bucket.own_carrier(), bucket.own_carrier());
+        fill(&bucket, "same", before);
+        assert_eq!(put_one(&winner, "same", before, &takes_issue_7()), PutAnswer::Done);
+        assert_eq!(put_as(&loser, "same", before, "other", &takes_issue_7()), PutAnswer::Taken);
+        assert_eq!(put_one(&third, "second", 0, &takes_issue_7()), issue_7_is_of("same"), "{before}");
+    }
+}
+
+#[test]
+fn of_two_writers_that_take_one_issue_at_one_position_one_does_and_has_it() {
+    for round in 0..10 {
+        let bucket = Bucket::default();
+        fill(&bucket, "same", round % 2);
+        let answers = thread::scope(|scope| {
+            let put = |name| {
+                let (bucket, before) = (bucket.clone(), round % 2);
+                scope.spawn(move || put_as(&bucket.own_carrier(), "same", before, name, &takes_issue_7()))
+            };
+            ["one", "other"].map(put).map(|thread| thread.join().unwrap())
+        });
+        assert!(answers.contains(&PutAnswer::Done) && answers.contains(&PutAnswer::Taken), "{answers:?}");
+        let third = bucket.own_carrier();
+        assert_eq!(put_one(&third, "second", 0, &takes_issue_7()), issue_7_is_of("same"), "{answers:?}");
+    }
+}
+
+#[test]
+fn a_commit_whose_answer_was_lost_keeps_its_marker_when_it_is_tried_again() {
+    let bucket = Bucket::default();
+    let (one, third) = (bucket.own_carrier(), bucket.own_carrier());
+    // Its marker, its hint, its lines.
+    bucket.faults(&[Fault::None, Fault::None, Fault::AnswerLost]);
+    assert!(matches!(put_one(&one, "same", 0, &takes_issue_7()), PutAnswer::Unknown(_)));
+    assert_eq!(put_one(&one, "same", 0, &takes_issue_7()), PutAnswer::Taken);
+    assert_eq!(put_one(&third, "second", 0, &takes_issue_7()), issue_7_is_of("same"));
+    // Nor does a refusal take it that comes before a late commit.
+    fill(&bucket, "late", 1);
+    let work = WorkChange { taken: vec![WorkKey("issue 8".to_owned())], freed: Vec::new() };
+    bucket.faults(&[Fault::None, Fault::Late]);
+    assert!(matches!(put_one(&one, "late", 1, &work), PutAnswer::Unknown(_)));
+    bucket.faults(&[Fault::None, Fault::None, Fault::None, Fault::Says(403, "AccessDenied")]);
+    assert!(!matches!(put_one(&one, "late", 1, &work), PutAnswer::Done));
+    bucket.deliver();
+    let about = work.taken[0].clone();
+    assert_eq!(put_one(&third, "third", 0, &work), PutAnswer::WorkTaken { run: id("late"), about });
+}
+
+#[test]
+fn a_marker_whose_commit_lost_its_position_is_free_at_once() {
+    let bucket = Bucket::default();
+    let (dead, one, other) = (bucket.own_carrier(), bucket.own_carrier(), bucket.own_carrier());
+    fill(&bucket, "same", 1);
+    // It wrote its marker, and nothing more. Another writer of its run has the position, with what is about nothing.
+    bucket.faults(&[Fault::None, Fault::RequestLost]);
+    assert!(matches!(put_as(&dead, "same", 1, "dead", &takes_issue_7()), PutAnswer::Unknown(_)));
+    assert_eq!(put_one(&one, "same", 1, &WorkChange::default()), PutAnswer::Done);
+    assert_eq!(put_one(&other, "second", 0, &takes_issue_7()), PutAnswer::Done);
+}
+
+#[test]
+fn a_writer_whose_process_died_is_followed_by_another_one_of_its_run() {
+    let bucket = Bucket::default();
+    let (dead, one) = (bucket.own_carrier(), bucket.own_carrier());
+    fill(&bucket, "same", 1);
+    bucket.faults(&[Fault::None, Fault::RequestLost]);
+    assert!(matches!(put_as(&dead, "same", 1, "dead", &takes_issue_7()), PutAnswer::Unknown(_)));
+    // The place of the dead one is taken, and then its own.
+    assert_eq!(put_one(&one, "same", 1, &takes_issue_7()), PutAnswer::Taken);
+    assert!(one.lines_behind(&id("same"), Seq(1), LEFT).unwrap().is_some_and(|lines| lines.is_empty()));
+    assert_eq!(put_one(&one, "same", 1, &takes_issue_7()), PutAnswer::Done);
+    assert_eq!(put_one(&dead, "second", 0, &takes_issue_7()), issue_7_is_of("same"));
 }
 
 /// Why a server is not reached.

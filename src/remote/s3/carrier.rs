@@ -140,14 +140,20 @@ impl S3Carrier {
 
     /// Puts the markers and the lines. An error says why no lines were sent.
     fn try_to_put(&self, put: &Put<'_>, deadline: Instant) -> Result<PutAnswer, NoAnswer> {
-        let markers = Markers { requests: &self.requests, run: put.run, before: put.before, deadline };
+        let commit = sha256_hex(body_of(put.earlier, put.lines).as_bytes());
+        let Put { run, before, .. } = *put;
+        let markers = Markers { requests: &self.requests, run, before, commit: Some(&commit), deadline };
+        // An earlier try may still arrive, and rests on its markers.
+        let is_in_doubt = self.is_in_doubt(&self.log(run, deadline).name(before));
         for (nth, key) in put.work.taken.iter().enumerate() {
             let other = match markers.take(key) {
                 Ok(TakenBy::Own) => continue,
                 Ok(TakenBy::Other(run)) => Ok(PutAnswer::WorkTaken { run, about: key.clone() }),
                 Err(why) => Err(why),
             };
-            put.work.taken[..nth].iter().for_each(|key| markers.free(key));
+            if !is_in_doubt {
+                put.work.taken[..nth].iter().for_each(|key| markers.take_back(key));
+            }
             return other;
         }
         // Before anything names them.
@@ -160,14 +166,21 @@ impl S3Carrier {
         if answer == PutAnswer::Taken && announced == Ok(Uploaded::Done) {
             self.take_back(put.run, deadline);
         }
-        let freed: &[WorkKey] = match &answer {
-            PutAnswer::Taken | PutAnswer::NotReached(_) | PutAnswer::Refused(_) => &put.work.taken,
+        match &answer {
+            PutAnswer::NotReached(_) | PutAnswer::Refused(_) if !is_in_doubt => {
+                put.work.taken.iter().for_each(|key| markers.take_back(key));
+            }
             // The marker of a run that is over may be replaced.
-            PutAnswer::Done if !put.is_over => &put.work.freed,
-            _ => &[],
-        };
-        freed.iter().for_each(|key| markers.free(key));
+            PutAnswer::Done if !put.is_over => put.work.freed.iter().for_each(|key| markers.free(key)),
+            // The log says that another commit has the place: the markers count no more, or they are that one's.
+            _ => {}
+        }
         Ok(answer)
+    }
+
+    /// Whether the lines of an earlier try may still arrive at this object.
+    fn is_in_doubt(&self, name: &str) -> bool {
+        matches!(self.tried().get(name), Some(Tried::Unanswered { .. }))
     }
 
     /// Puts a file of evidence, if it is not there. An error says why it may not be there.
@@ -225,8 +238,8 @@ impl S3Carrier {
     fn put_lines(&self, put: &Put<'_>, deadline: Instant) -> PutAnswer {
         let name = self.log(put.run, deadline).name(put.before);
         let body = body_of(put.earlier, put.lines);
-        let void = match self.tried().remove(&name) {
-            Some(Tried::Void(tag)) => Some(tag),
+        let void = match self.tried().get(&name) {
+            Some(Tried::Void(tag)) => Some(tag.clone()),
             _ => None,
         };
         let condition = void.as_deref().map_or(Condition::New, Condition::Tag);
@@ -234,6 +247,9 @@ impl S3Carrier {
         let begin = Instant::now();
         let uploaded = self.requests.put(&upload, deadline);
         self.count_race(&uploaded, begin.elapsed());
+        if void.is_some() || uploaded == Uploaded::Done {
+            self.tried().remove(&name);
+        }
         match uploaded {
             Uploaded::Done => {
                 // The hint of a run that begins is there.
@@ -389,7 +405,8 @@ impl Carrier for S3Carrier {
 
     fn mark_again(&self, run: &RunId, last: Seq, keys: &[WorkKey], left: Duration) -> Result<(), NoAnswer> {
         let before = Seq(last.0.saturating_sub(1));
-        let markers = Markers { requests: &self.requests, run, before, deadline: Instant::now() + left };
+        let deadline = Instant::now() + left;
+        let markers = Markers { requests: &self.requests, run, before, commit: None, deadline };
         for key in keys {
             // Another open run may have it.
             markers.take(key)?;

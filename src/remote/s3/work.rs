@@ -1,10 +1,11 @@
 //! The markers that say which open run is about something.
 //!
 //! The marker and the lines of a commit are two objects, and a bucket changes one at a time. So the marker comes first, and
-//! says which run at which position it is for. It may be replaced when that run is over, or after the position was
+//! names the one commit that it is for: its run, its position, and the digest of its object. The log decides whether it
+//! counts. It may be replaced when that run is over, when another commit has the position, or after the position was
 //! taken from a writer that did not come to its lines: an object without lines is put there, and a writer that finds one
-//! takes its marker again before anything else. Each marker is another object than the one before, so replacing one
-//! that has changed meanwhile is refused.
+//! takes its marker again before anything else. This holds for writers of one run too. Each marker is another object than
+//! the one before, so replacing one that has changed meanwhile is refused.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::thread;
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{RunId, Seq};
+use crate::model::{RunId, Seq, sha256_hex};
 use crate::remote::names::work_digest;
 use crate::remote::s3::log::BucketLog;
 use crate::remote::s3::objects::is_whole;
@@ -31,6 +32,8 @@ pub(super) struct Markers<'a> {
     pub(super) requests: &'a Requests,
     pub(super) run: &'a RunId,
     pub(super) before: Seq,
+    /// The digest of the object that the commit puts; none for a commit that is there already.
+    pub(super) commit: Option<&'a str>,
     pub(super) deadline: Instant,
 }
 
@@ -42,6 +45,9 @@ struct Marker {
     run: Option<RunId>,
     /// The position of the commit by which it is.
     seq: Seq,
+    /// The digest of the object of that commit, if that was known.
+    #[serde(default)]
+    commit: Option<String>,
     /// Makes each marker another object.
     nonce: String,
 }
@@ -49,15 +55,17 @@ struct Marker {
 /// Whose a marker is.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum TakenBy {
-    /// This run's.
+    /// This run's: that of this commit, or of another one that is in its log.
     Own,
     /// Another open run's.
     Other(RunId),
 }
 
-/// How the run of a marker is.
+/// What became of the commit of a marker.
 enum Owner {
+    /// It is in the log, and its run is open.
     Open,
+    /// Its run is over, or another commit has its place.
     Over,
     /// The lines of its commit are not there. The tag of a void object at their place, if there is one.
     Pending(Option<String>),
@@ -82,16 +90,17 @@ impl Markers<'_> {
                 continue;
             };
             let marker = serde_json::from_slice::<Marker>(&found.body).ok();
-            let may_replace = match marker.as_ref().and_then(|marker| Some((marker.run.as_ref()?, marker.seq))) {
-                Some((other, seq)) if other != self.run => match self.owner(other, seq)? {
-                    Owner::Open => return Ok(TakenBy::Other(other.clone())),
+            let may_replace = match marker.as_ref().and_then(|marker| Some((marker, marker.run.as_ref()?))) {
+                Some((marker, run)) if !self.may_take_again(marker) => match self.owner(run, marker)? {
+                    Owner::Open if run == self.run => return Ok(TakenBy::Own),
+                    Owner::Open => return Ok(TakenBy::Other(run.clone())),
                     Owner::Over => true,
                     Owner::Pending(void) => {
                         let since = match &waited {
                             Some((tag, since)) if *tag == found.tag => *since,
                             _ => waited.insert((found.tag.clone(), Instant::now())).1,
                         };
-                        since.elapsed() > PATIENCE && self.take_place(other, seq, void.as_deref())?
+                        since.elapsed() > PATIENCE && self.take_place(run, marker.seq, void.as_deref())?
                     }
                 },
                 _ => true,
@@ -106,18 +115,38 @@ impl Markers<'_> {
         }
     }
 
-    /// Says that this run is no longer about `key`, if it was. Otherwise the marker stays until the run is over.
+    /// Whether a marker is that of this commit, or of an earlier one of this run: this commit was decided on behind that one.
+    fn may_take_again(&self, marker: &Marker) -> bool {
+        marker.run.as_ref() == Some(self.run) && (marker.seq <= self.before || self.is_own(marker))
+    }
+
+    fn is_own(&self, marker: &Marker) -> bool {
+        self.commit.is_some() && marker.commit.as_deref() == self.commit
+    }
+
+    /// Takes the marker of this commit away, which will never be in the log. That of another commit stays.
+    pub(super) fn take_back(&self, key: &WorkKey) {
+        self.free_if(key, |marker| self.is_own(marker));
+    }
+
+    /// Says that this run is no longer about `key`, if it was before this commit. Otherwise the marker stays until the run is
+    /// over.
     pub(super) fn free(&self, key: &WorkKey) {
+        self.free_if(key, |marker| marker.seq <= self.before);
+    }
+
+    fn free_if(&self, key: &WorkKey, may_free: impl Fn(&Marker) -> bool) {
         let Ok(Some(found)) = self.requests.get(&mark_of(key), self.deadline) else { return };
         let marker = serde_json::from_slice::<Marker>(&found.body).ok();
-        if marker.is_some_and(|marker| marker.run.as_ref() == Some(self.run)) {
+        if marker.is_some_and(|marker| marker.run.as_ref() == Some(self.run) && may_free(&marker)) {
             let _ = self.write(key, None, Condition::Tag(&found.tag));
         }
     }
 
     /// Writes a marker. Returns whether its condition holds.
     fn write(&self, key: &WorkKey, run: Option<&RunId>, condition: Condition<'_>) -> Result<bool, NoAnswer> {
-        let marker = Marker { about: key.0.clone(), run: run.cloned(), seq: self.before.next(), nonce: nonce() };
+        let (seq, commit) = (self.before.next(), self.commit.map(str::to_owned));
+        let marker = Marker { about: key.0.clone(), run: run.cloned(), seq, commit, nonce: nonce() };
         let body = serde_json::to_string(&marker).expect("BUG: a marker cannot be written as JSON") + "\n";
         self.put(&mark_of(key), body.as_bytes(), condition)
     }
@@ -131,23 +160,30 @@ impl Markers<'_> {
         }
     }
 
-    /// How the run of a marker is that was made for its position `seq`.
-    fn owner(&self, run: &RunId, seq: Seq) -> Result<Owner, NoAnswer> {
+    /// What became of the commit of a marker of `run`.
+    fn owner(&self, run: &RunId, marker: &Marker) -> Result<Owner, NoAnswer> {
         let log = BucketLog { requests: self.requests, run, deadline: self.deadline };
-        match log.end()? {
-            Some(end) if !end.is_over => return Ok(Owner::Open),
-            Some(end) if end.last >= seq => return Ok(Owner::Over),
+        let end = log.end()?;
+        let has_position = end.as_ref().is_some_and(|end| end.last >= marker.seq);
+        match &end {
+            Some(end) if end.is_over && has_position => return Ok(Owner::Over),
+            // Nothing says of which commit it is.
+            Some(end) if !end.is_over && marker.commit.is_none() => return Ok(Owner::Open),
             _ => {}
         }
-        Ok(match log.object(Seq(seq.0.saturating_sub(1)))? {
+        Ok(match log.object(Seq(marker.seq.0.saturating_sub(1)))? {
+            // What has its position came with the commit before, when the log was put there again.
+            None if has_position => Owner::Open,
             None => Owner::Pending(None),
-            // It has come meanwhile.
-            Some(object) if is_whole(&object.body) => Owner::Open,
-            Some(object) => Owner::Pending(Some(object.tag)),
+            Some(object) if !is_whole(&object.body) => Owner::Pending(Some(object.tag)),
+            Some(object) if marker.commit.as_ref().is_some_and(|commit| *commit != sha256_hex(&object.body)) => {
+                Owner::Over
+            }
+            Some(_) => Owner::Open,
         })
     }
 
-    /// Takes the position `seq` of another run from a writer that has not come to it. Returns whether that is done.
+    /// Takes the position `seq` of a run from a writer that has not come to it. Returns whether that is done.
     fn take_place(&self, run: &RunId, seq: Seq, void: Option<&str>) -> Result<bool, NoAnswer> {
         let log = BucketLog { requests: self.requests, run, deadline: self.deadline };
         let name = log.name(Seq(seq.0.saturating_sub(1)));
