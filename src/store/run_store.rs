@@ -161,6 +161,11 @@ pub trait RunStore: fmt::Debug + Send + Sync {
         None
     }
 
+    /// When that store was reached last, and whether it was when it was asked last; `None` without one.
+    fn last_asked(&self) -> Option<AsOf> {
+        None
+    }
+
     /// The store that the project names and the user has not accepted on this machine: its runs are not here.
     fn not_accepted(&self) -> Option<&UnacceptedStore> {
         None
@@ -368,6 +373,11 @@ pub trait StoredRun: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Whether the store had lost this shared run, or its end, when it was asked last.
+    fn is_lost(&self) -> bool {
+        false
+    }
+
     /// The run of this checkout alone that is not shown because this one has its id. A run that hides one is not written.
     fn hides(&self) -> Option<HiddenRun> {
         None
@@ -444,6 +454,10 @@ pub trait RunWriter: fmt::Debug {
     /// If the position of an event is not after the log's last one. That is a bug in the caller, and must never reach a
     /// log.
     fn commit(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<Committed, StoreError>;
+
+    /// Says to readers elsewhere how far the run is: the writer of its last events may have died before it did. What this
+    /// does not achieve is found in the log. By default all readers look at the log.
+    fn tell_again(&mut self) {}
 
     /// Updates the projections from a log that is ahead of them. `old` is the `run.yaml` that was read, `new` the one
     /// that follows from the log, `files` are those of the activities that `old` lacks.

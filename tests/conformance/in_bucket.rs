@@ -473,6 +473,34 @@ fn work_whose_writer_died_is_free_after_its_place_was_taken() {
     assert_eq!(put_one(&dead, "dead", 0, &free), PutAnswer::Done);
 }
 
+#[test]
+fn a_command_that_is_repeated_after_no_answer_is_seen_by_machines_that_trust_the_hint() {
+    let bucket = Bucket::default();
+    let (one, other): (SharedInBucket, SharedInBucket) = (Machine::with(bucket.clone()), Machine::with(bucket.clone()));
+    start_as(&one.context(), RUN, None).unwrap();
+    let seen_by = |machine: &SharedInBucket| {
+        machine.shared().refresh(RefreshScope::Open, &request()).unwrap();
+        fs::read_to_string(machine.file(&run_id(), "events.jsonl")).unwrap()
+    };
+    let commands: [&dyn Fn(&flowrun::runs::Context) -> flowrun::runs::Result<()>; 2] =
+        [&|cx| record(cx, "work").map(drop), &|cx| end(cx, StatusVerb::Cancel).map(drop)];
+    for command in commands {
+        seen_by(&other);
+        bucket.faults(&[&[Fault::AnswerLost][..], &[Fault::RequestLost; 20]].concat());
+        command(&one.context().for_a_person(Duration::from_millis(150))).unwrap_err();
+        bucket.faults(&[]);
+        let log = bucket.log(&run_id());
+        assert_ne!(seen_by(&other), log);
+        command(&one.later()).unwrap();
+        assert_eq!((seen_by(&other), bucket.log(&run_id())), (log.clone(), log));
+    }
+    assert_eq!(bucket.own_carrier().tips(RefreshScope::Open, LEFT).unwrap(), []);
+    // What was told is asked for, and not told again.
+    bucket.counts();
+    end(&one.later(), StatusVerb::Cancel).unwrap();
+    assert!(!bucket.counts().contains_key("PUT"));
+}
+
 /// That a run is about issue 7 from now on.
 fn takes_issue_7() -> WorkChange {
     WorkChange { taken: vec![WorkKey("issue 7".to_owned())], freed: Vec::new() }

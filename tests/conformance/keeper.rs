@@ -40,9 +40,14 @@ pub trait Keeper: Sync {
 }
 
 fn context(project: &TempDir) -> Context {
+    context_at(project, "2026-05-20T14:30:00Z", "ids")
+}
+
+/// The context at this moment, with ids of this seed.
+fn context_at(project: &TempDir, start: &str, seed: &str) -> Context {
     let options = Options { project: Some(project.path().to_owned()), command: "a test".into(), ..Options::default() };
-    let start = "2026-05-20T14:30:00Z".parse().unwrap();
-    Context::new(Clock::fixed(start), Ids::seeded("ids"), Env::default(), Git::new("no\0git"), options)
+    let start = start.parse().unwrap();
+    Context::new(Clock::fixed(start), Ids::seeded(seed), Env::default(), Git::new("no\0git"), options)
 }
 
 /// Runs in the files of a project.
@@ -198,6 +203,14 @@ impl<P> Machine<P> {
     /// Whether a run is in the files of this machine's project, shared or not.
     pub fn has_here(&self, run: &RunId) -> bool {
         self.local.file(run, "").exists()
+    }
+
+    /// What a command needs that is repeated later.
+    pub fn later(&self) -> Context
+    where
+        P: Place,
+    {
+        context_at(&self.local.project, "2026-05-20T14:40:00Z", "later").with_runs_in(self.store())
     }
 
     /// The file of a copy.

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::codec::LogScan;
 use crate::host::{CloudEnv, HttpClient};
@@ -16,7 +16,7 @@ use crate::remote::names::{key_of, run_of};
 use crate::remote::s3::address::S3Place;
 use crate::remote::s3::credentials::CredentialChain;
 use crate::remote::s3::log::BucketLog;
-use crate::remote::s3::objects::{Lines, body_of};
+use crate::remote::s3::objects::{Lines, body_of, is_whole};
 use crate::remote::s3::requests::{Condition, Requests, Upload, Uploaded};
 use crate::remote::s3::work::{Markers, TakenBy, mark_of, run_marked};
 use crate::store::shared::{Carrier, NoAnswer, Put, PutAnswer, Tip, behind, left_until};
@@ -78,7 +78,7 @@ enum Tried {
 }
 
 /// What is said of a run beside its log. It may lag behind.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 struct Hint {
     /// The last position.
     seq: Seq,
@@ -295,6 +295,13 @@ impl S3Carrier {
         }
     }
 
+    /// How far a hint says that its run is; `None` without one.
+    fn told(&self, hint: &str, deadline: Instant) -> Result<Option<Seq>, NoAnswer> {
+        let found = self.requests.get(hint, deadline)?;
+        // One that cannot be read says nothing, and is there.
+        Ok(found.map(|object| serde_json::from_slice(&object.body).map_or(Seq(0), |hint: Hint| hint.seq)))
+    }
+
     fn try_to_list(&self, scope: RefreshScope, deadline: Instant) -> Result<Vec<Tip>, NoAnswer> {
         let mut tips = BTreeMap::new();
         let states = if scope == RefreshScope::All { &[OVER, OPEN][..] } else { &[OPEN] };
@@ -428,7 +435,19 @@ impl Carrier for S3Carrier {
     }
 
     fn list_again(&self, run: &RunId, lines: &str, is_over: bool, left: Duration) -> Result<(), NoAnswer> {
-        self.tell(run, lines, is_over, Instant::now() + left)
+        let deadline = Instant::now() + left;
+        let last = Hint::of(lines).seq;
+        let [open, over] = [OPEN, OVER].map(|state| format!("{state}{}", key_of(run)));
+        // Who goes on with the run says how far it is.
+        let is_passed = self.log(run, deadline).object(last)?.is_some_and(|object| is_whole(&object.body));
+        let is_told = self.told(if is_over { &over } else { &open }, deadline)?.is_some_and(|told| told >= last);
+        if is_passed || is_told && !is_over {
+            return Ok(());
+        }
+        if is_told && self.told(&open, deadline)?.is_none() {
+            return Ok(());
+        }
+        self.tell(run, lines, is_over, deadline)
     }
 
     fn remove(&self, run: &RunId, left: Duration) -> Result<(), NoAnswer> {

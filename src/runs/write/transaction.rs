@@ -66,6 +66,7 @@ pub(crate) struct Transaction<'a> {
     edited: Option<RunDocument>,
     /// Whether the answer is about events that the store has, and not about what this reader saw of it.
     is_certain: bool,
+    has_committed: bool,
     pub(in crate::runs) run: &'a dyn StoredRun,
     /// What is known of the commands that phases require, once that was looked at.
     proofs: Option<Rc<Proofs>>,
@@ -184,6 +185,10 @@ impl<'a> Transaction<'a> {
             // The answer is about events whose writers have not flushed them yet.
             chores.settle()?;
         }
+        if !self.has_committed && (self.is_certain || self.run.is_current()) {
+            // The command that this one repeats may have ended without an answer.
+            self.writer.tell_again();
+        }
         Ok(done)
     }
 
@@ -232,6 +237,7 @@ impl<'a> Transaction<'a> {
             may_share_work: false,
             edited: None,
             is_certain: false,
+            has_committed: false,
             run,
             proofs: None,
             workflow,
@@ -461,6 +467,7 @@ impl<'a> Transaction<'a> {
             committed => committed?,
         };
         self.is_certain = true;
+        self.has_committed = true;
         self.freed.append(&mut batch.work.freed);
         if grown > limits::FULL_RUN_BYTES / 4 * 3 {
             let percent = grown / (limits::FULL_RUN_BYTES / 100);

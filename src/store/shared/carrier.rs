@@ -96,8 +96,9 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     /// Puts lines behind the last ones of a run, all or none, and the files that they name before them. Takes at most `left`.
     fn put(&self, put: &Put<'_>, left: Duration) -> PutAnswer;
 
-    /// Lists a run whose lines are there, so that [`Self::tips`] names it: what lists it may have been deleted. `lines` are all of
-    /// its lines. Takes at most `left`. A carrier that lists what it has does nothing.
+    /// Lists a run whose lines are there, so that [`Self::tips`] names it as far as it is: what lists it may have been deleted, or the
+    /// writer of the last lines may have died before it said so. `lines` are its last ones. Takes at most `left`. A carrier
+    /// that lists what it has does nothing.
     ///
     /// # Errors
     /// [`NoAnswer`].

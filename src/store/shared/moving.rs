@@ -29,7 +29,9 @@ impl Shared {
     /// [`StoreError::DamagedLog`] for a log that has to be repaired first, [`StoreError::Taken`] when
     /// the store has another run of this id, [`StoreError::WorkTaken`]; nothing has changed then. Others as of a commit.
     pub fn take_in(&self, id: &RunId, work: Vec<WorkKey>, request: &WriteRequest) -> Result<Seq, StoreError> {
-        self.copies.take_in(id, work, request)
+        let last = self.copies.take_in(id, work, request)?;
+        self.remember_found(id);
+        Ok(last)
     }
 }
 

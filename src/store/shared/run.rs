@@ -24,11 +24,12 @@ pub(super) struct SharedRun {
     /// Whether the carrier said that the copy has everything, after it was opened here.
     is_current: AtomicBool,
     as_of: AsOf,
+    is_lost: bool,
 }
 
 impl SharedRun {
-    pub(super) fn new(copies: Arc<Copies>, copy: RunDir, as_of: AsOf) -> Self {
-        Self { copies, copy, is_current: AtomicBool::new(false), as_of }
+    pub(super) fn new(copies: Arc<Copies>, copy: RunDir, as_of: AsOf, is_lost: bool) -> Self {
+        Self { copies, copy, is_current: AtomicBool::new(false), as_of, is_lost }
     }
 }
 
@@ -133,6 +134,10 @@ impl StoredRun for SharedRun {
 
     fn as_of(&self) -> Option<AsOf> {
         Some(self.as_of)
+    }
+
+    fn is_lost(&self) -> bool {
+        self.is_lost
     }
 
     fn hides(&self) -> Option<HiddenRun> {

@@ -51,6 +51,10 @@ pub(super) fn settle(carrier: &dyn Carrier, put: &Put<'_>, deadline: Instant) ->
         match carrier.lines_behind(put.run, put.before, left) {
             Ok(Some(lines)) if !lines.is_empty() => {
                 let is_ours = lines.starts_with(put.lines);
+                if is_ours && !is_in_doubt {
+                    // An earlier process put them there, and may have died before it said so.
+                    let _ = carrier.list_again(put.run, put.lines, put.is_over, left_until(deadline));
+                }
                 return Ok(if is_ours { Settled::Ours } else { Settled::Theirs(lines) });
             }
             // The position is free.

@@ -48,6 +48,9 @@ struct Seen {
     /// The marks of the runs whose copies were current then: of those that were listed as open, and as over.
     open: BTreeMap<RunId, String>,
     over: BTreeMap<RunId, String>,
+    /// The runs of copies that the carrier has lost, or whose end it has.
+    #[serde(default)]
+    lost: BTreeSet<RunId>,
 }
 
 impl Seen {
@@ -124,6 +127,34 @@ impl Shared {
         ))
     }
 
+    /// Of these copies the ones that were copies of runs: not empty, and not about to become shared.
+    fn with_events(&self, copies: &BTreeSet<RunId>) -> Result<BTreeSet<RunId>, StoreError> {
+        let mut runs = BTreeSet::new();
+        for id in copies {
+            if self.copies.project.pushing(id).is_none() && self.copies.last_of(id)? > Seq(0) {
+                runs.insert(id.clone());
+            }
+        }
+        Ok(runs)
+    }
+
+    /// How many runs were in the store when it was asked last.
+    ///
+    /// # Errors
+    /// When the copies cannot be listed.
+    pub fn ids_in_store(&self) -> Result<usize, StoreError> {
+        let copies = self.with_events(&self.ids_of_copies()?)?;
+        Ok(copies.difference(&self.seen().lost).count())
+    }
+
+    /// Notes that the store has a run which it had lost.
+    pub(super) fn remember_found(&self, run: &RunId) {
+        let mut seen = self.seen();
+        if seen.lost.remove(run) {
+            self.remember_seen(seen);
+        }
+    }
+
     /// How far the copies are known to be current.
     #[must_use]
     pub fn as_of(&self) -> AsOf {
@@ -152,8 +183,14 @@ impl Shared {
         let (mut seen, mut told) = (Seen { at: Some(request.writer.since), reached: true, ..Seen::default() }, vec![]);
         let mut unlisted = self.open_copies()?;
         let mut wanted = Vec::new();
+        // Runs that are over are listed only among all.
+        seen.lost = match scope {
+            RefreshScope::All => self.with_events(&copies)?,
+            RefreshScope::Open => before.lost.difference(&unlisted).cloned().collect(),
+        };
         for tip in tips {
             unlisted.remove(&tip.run);
+            seen.lost.remove(&tip.run);
             let is_known = before.marks(tip.is_over).remove(&tip.run).is_some_and(|known| known == tip.mark);
             if is_known && copies.contains(&tip.run) {
                 seen.marks(tip.is_over).insert(tip.run, tip.mark);
@@ -164,13 +201,14 @@ impl Shared {
         }
         self.copies.carrier.expect(&wanted, request.wait);
         for (Tip { run, mark, is_over }, _) in wanted {
-            if self.is_caught_up(&run, Some(&mark), request, &mut told)? {
+            if self.is_caught_up(&run, Some(&mark), request, &mut told, &mut seen.lost)? {
                 seen.marks(is_over).insert(run, mark);
             }
         }
         // They have ended, or are lost.
         for run in unlisted {
-            self.is_caught_up(&run, None, request, &mut told)?;
+            seen.lost.remove(&run);
+            self.is_caught_up(&run, None, request, &mut told, &mut seen.lost)?;
         }
         if scope == RefreshScope::Open {
             before.over.retain(|run, _| !seen.open.contains_key(run));
@@ -201,6 +239,7 @@ impl Shared {
         mark: Option<&str>,
         request: &WriteRequest,
         told: &mut Vec<String>,
+        lost: &mut BTreeSet<RunId>,
     ) -> Result<bool, StoreError> {
         match self.copies.catch_up(run, mark, request) {
             Ok(more) => {
@@ -210,7 +249,11 @@ impl Shared {
             // Who holds it brings it up to date, or the next one who asks.
             Err(StoreError::Held { .. }) => {}
             // One damaged run must not hide the others.
-            Err(error @ (StoreError::NotALog { .. } | StoreError::Lost { .. })) => told.push(error.to_string()),
+            Err(error @ StoreError::NotALog { .. }) => told.push(error.to_string()),
+            Err(error @ StoreError::Lost { .. }) => {
+                told.push(error.to_string());
+                lost.insert(run.clone());
+            }
             // Nor must what another program put in the place of its copy.
             Err(error) if error.is_forbidden() => told.push(error.to_string()),
             Err(error) => return Err(error),
@@ -230,7 +273,10 @@ impl RunStore for Shared {
 
     fn open(&self, id: &RunId) -> Result<Box<dyn StoredRun>, StoreError> {
         match self.copies.existing(id)? {
-            Some(copy) => Ok(Box::new(SharedRun::new(Arc::clone(&self.copies), copy, self.as_of()))),
+            Some(copy) => {
+                let is_lost = self.seen.lock().unwrap_or_else(PoisonError::into_inner).lost.contains(id);
+                Ok(Box::new(SharedRun::new(Arc::clone(&self.copies), copy, self.as_of(), is_lost)))
+            }
             None => self.copies.here.open(id),
         }
     }
@@ -341,6 +387,10 @@ impl RunStore for Shared {
 
     fn shared_at(&self) -> Option<Address> {
         Some(self.copies.carrier.address())
+    }
+
+    fn last_asked(&self) -> Option<AsOf> {
+        Some(Self::as_of(self))
     }
 
     fn patience(&self) -> Duration {

@@ -1,6 +1,6 @@
 //! The writer of a run that several machines share.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::codec::{LogEnd, LogScan};
 use crate::model::{Event, Explain as _, Number, Seq, Timestamp};
@@ -11,7 +11,10 @@ use crate::store::local::LockedRun;
 use crate::store::run_store::RunWriter;
 use crate::store::shared::carrier::{Put, window_of};
 use crate::store::shared::copy::{Copies, shows_end};
-use crate::store::shared::settle::{Settled, settle};
+use crate::store::shared::settle::{Settled, left_until, settle};
+
+/// How long a repeated command waits to tell others what it repeats.
+const TELLING: Duration = Duration::from_secs(5);
 
 /// A locked copy, and the run that it is a copy of.
 #[derive(Debug)]
@@ -101,6 +104,16 @@ impl RunWriter for SharedWriter<'_> {
             }
         };
         Ok(Committed { seq: last.seq, lagging })
+    }
+
+    fn tell_again(&mut self) {
+        let last = self.copy.end().last;
+        let (Ok(Some(text)), Ok(lines)) = (self.copy.text(), self.copy.lines_after(Seq(last.0.saturating_sub(1))))
+        else {
+            return;
+        };
+        let left = left_until(self.deadline).min(TELLING);
+        let _ = self.copies.carrier.list_again(self.copy.id(), &lines, shows_end(&text), left);
     }
 
     fn roll_forward(
