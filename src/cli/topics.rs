@@ -90,15 +90,15 @@ pub(super) fn asked(args: &[OsString], is_command: impl Fn(&str) -> bool) -> Opt
     }
 }
 
-/// The pages about commands that have other names.
+/// The pages about commands that have other names. One that has the name of a command is named by its file.
 const PAGES: [(&str, &str); 23] = [
-    ("exec", "evidence"),
-    ("replay", "evidence"),
-    ("verify", "evidence"),
-    ("trust", "evidence"),
+    ("exec", "evidence.md"),
+    ("replay", "evidence.md"),
+    ("verify", "evidence.md"),
+    ("trust", "evidence.md"),
     ("emit", "reports"),
-    ("next", "drive"),
-    ("advance", "drive"),
+    ("next", "drive.md"),
+    ("advance", "drive.md"),
     ("mode", "modes"),
     ("interview", "interviews"),
     ("serve", "dashboard"),

@@ -90,6 +90,7 @@ fn find_verdict(history: &History, outlook: &Outlook<'_>, in_doubt: &[InDoubt], 
         Some(Damage::Lost(what)) => return (Verdict::Corrupt, what.clone(), next(Action::Repair)),
         Some(Damage::Joined(what)) => return (Verdict::Conflict, what.clone(), next(Action::Join)),
         Some(Damage::Rewound(what)) => return (Verdict::Rewound, what.clone(), next(Action::BringBack)),
+        Some(Damage::Apart(what)) => return (Verdict::NeedsHuman, what.clone(), next(Action::Share)),
         None => {}
     }
     // An edit may say of a run that waits in a gate, or is past one, that it is completed.

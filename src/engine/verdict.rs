@@ -13,7 +13,7 @@ named! {
         Continue = "continue",
         /// Work began and its outcome is unknown: check before repeating it.
         Reconcile = "reconcile",
-        /// The run is blocked, waits for an answer, or has reached a limit.
+        /// The run is blocked, waits for an answer, has reached a limit, or is not in its store as it is here.
         NeedsHuman = "needs_human",
         /// Another session holds the run and is not known to be dead.
         Held = "held",
@@ -81,6 +81,8 @@ pub enum Action {
     Join,
     /// Bring back the version with the newer events, or continue without them.
     BringBack,
+    /// Put the run into the store that machines share, or decide which of two runs of its id counts.
+    Share,
     /// Start a run.
     Start,
     /// Nothing.

@@ -64,8 +64,27 @@ pub(crate) fn without_login(address: &str) -> String {
     }
 }
 
+/// An address without what may be secret in it: the name and password, and what follows the path, as a token does.
+pub(crate) fn without_secrets(address: &str) -> String {
+    let shown = without_login(address);
+    match query_in(address).and_then(|query| shown.strip_suffix(query)) {
+        Some(place) => format!("{place}…"),
+        None => shown,
+    }
+}
+
+/// What is replaced in a text about an address: each may be a secret.
+pub(crate) fn secrets_in(address: &str) -> impl Iterator<Item = &str> {
+    [login_in(address), query_in(address)].into_iter().flatten().filter(|secret| !secret.is_empty())
+}
+
+fn query_in(address: &str) -> Option<&str> {
+    let (_, rest) = address.split_once("://")?;
+    rest.split_once('?').map(|(_, query)| query)
+}
+
 /// The name and password in an address.
-pub(crate) fn login_in(address: &str) -> Option<&str> {
+fn login_in(address: &str) -> Option<&str> {
     let (_, rest) = address.split_once("://")?;
     let host = rest.split('/').next()?;
     host.rsplit_once('@').map(|(login, _)| login)
@@ -108,6 +127,21 @@ mod tests {
         for nothing in ["", "https://secret@host", "https://secret@host/", "/", "..", "C:\\"] {
             assert_eq!(name_of(nothing), None, "{nothing}");
         }
+    }
+
+    #[test]
+    fn an_address_is_shown_without_a_login_and_without_a_query() {
+        for (address, shown) in [
+            ("https://u:p@host/x.git", "https://host/x.git"),
+            ("https://host/x.git?token=secret", "https://host/x.git?…"),
+            ("https://u:p@host/x.git?a=b?c", "https://host/x.git?…"),
+            ("git@host:x.git", "git@host:x.git"),
+            ("/srv/what?.git", "/srv/what?.git"),
+        ] {
+            assert_eq!(without_secrets(address), shown);
+        }
+        assert_eq!(secrets_in("https://u:p@host/x?t=s").collect::<Vec<_>>(), ["u:p", "t=s"]);
+        assert_eq!(secrets_in("https://@host/x?").count(), 0);
     }
 
     #[test]

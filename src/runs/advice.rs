@@ -200,6 +200,12 @@ pub(super) fn bring_back(run: &RunId, ways_back: Vec<Alternative>) -> Advice {
         .or("the run is to go on from here without the rest; the gap is noted", doctor(run).flag("repair"))
 }
 
+/// The command that puts into the store what it lacks of a run.
+pub(super) fn share(run: &RunId) -> Alternative {
+    let command = Suggestion::flow("remote push").value(run);
+    Alternative::new("the store is to have the run as it is here", command)
+}
+
 /// The command that moves a run to the current definition of its workflow. `from` is the file of a definition outside
 /// of the catalog.
 pub(crate) fn adopt(run: &RunId, from: Option<&str>) -> Alternative {

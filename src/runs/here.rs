@@ -62,8 +62,14 @@ pub(in crate::runs) fn interview_command(
     if project.cx.disk.look(&path, Links::Follow).is_ok() {
         return Ok(command);
     }
+    // Its document stays in the checkout where it began.
+    let gone = if project.runs().copies_with(run).is_some() {
+        "is not in this checkout: go on in the one where it is, or if it is gone"
+    } else {
+        "is gone:"
+    };
     Err(format!(
-        "{document} is gone: put it back, begin again with `{command}`, or end the interview with `{}`",
+        "{document} {gone} put it back, begin again with `{command}`, or end the interview with `{}`",
         Suggestion::flow("interview abandon").value(named).in_project(place.as_deref())
     ))
 }

@@ -7,7 +7,7 @@ use crate::codec::digest;
 use crate::host::BareRepository;
 #[cfg(feature = "network")]
 use crate::host::CloudEnv;
-use crate::model::{Explain as _, Kind, Problem, without_login};
+use crate::model::{Explain as _, Kind, Problem, without_login, without_secrets};
 use crate::remote::GitCarrier;
 #[cfg(feature = "network")]
 use crate::remote::{S3Carrier, S3Place};
@@ -32,7 +32,8 @@ impl ChoosesStore for SharedStores {
             Ok(store) if store.is_accepted(project) => return Ok(Some(Arc::new(store.open(project)?))),
             Ok(store) => store.unaccepted(project),
             Err(error) => {
-                let at = Address::new(without_login(&named));
+                let called = if named.is_empty() { "a store without a name".to_owned() } else { without_login(&named) };
+                let at = Address::new(called);
                 UnacceptedStore { at, place: Err(Box::new(error.problem())), has_moved: false }
             }
         };
@@ -68,10 +69,10 @@ impl NamedStore {
     /// The address for messages.
     pub(super) fn shown_address(&self) -> String {
         match &self.place {
-            StorePlace::Git { url, .. } => without_login(url),
+            StorePlace::Git { url, .. } => without_secrets(url),
             #[cfg(feature = "network")]
             StorePlace::Bucket(place) => match &place.endpoint {
-                Some(endpoint) => format!("{} at {}, region {}", self.name, without_login(endpoint), place.region),
+                Some(endpoint) => format!("{} at {}, region {}", self.name, without_secrets(endpoint), place.region),
                 None => format!("{} in {}", self.name, place.region),
             },
         }
@@ -147,7 +148,10 @@ fn url_of(cx: &Context, root: &Path, name: &str) -> Result<String> {
         Ok(Some(url)) => url,
         Ok(None) => return Err(no_remote(format!("git has no remote {name}"))),
         Err(_) if cx.git.top(root).is_none() => {
-            return Err(no_remote("the project is in no git repository".to_owned()));
+            let message = format!("git:{name} cannot be used: the project is not in a git repository");
+            return Err(Problem::new(Kind::NotFound, "no_remote", message)
+                .help("make it a git repository with a remote, or take a bucket such as `s3://bucket/prefix`")
+                .into());
         }
         Err(why) => return Err(no_remote(why)),
     };

@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{RunId, Seq};
+use crate::model::{Kind, Problem, RunId, Seq, Suggestion};
 use crate::runs::open::name::{Purpose, open_run};
 use crate::runs::{Context, Result, adopt_edits, bring_evidence, work_of};
 use crate::sharing::chosen::store_in_use;
-use crate::store::{BroughtEvidence, RefreshScope, RunStore as _};
+use crate::store::{BroughtEvidence, RefreshScope, RunStore as _, StoreError};
 
 /// The run to move.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -64,7 +64,15 @@ pub fn push(cx: &Context, request: &MoveRequest) -> Result<PushReport> {
         adopt_edits(&project, &*run)?;
     }
     let work = work_of(&project, &*run)?;
-    let seq = shared.take_in(run.id(), work, &write)?;
+    let seq = match shared.take_in(run.id(), work, &write) {
+        Ok(seq) => seq,
+        Err(StoreError::WorkTaken { run: other, about }) => {
+            let message = format!("{other} is open in {} and is about {about} as well", store.name);
+            let help = Suggestion::flow("resume").value(&other) + " goes on with it; end one of both, and try again";
+            return Err(Problem::new(Kind::Refused, "run_open", message).help(help).into());
+        }
+        Err(error) => return Err(error.into()),
+    };
     let mut warnings = Vec::new();
     // Its files are beside the copy now.
     let copy = shared.open(run.id())?;

@@ -31,11 +31,18 @@ impl FromStr for StoreName {
             Problem::new(Kind::Usage, "invalid_store", message)
                 .help("a git remote is named `git:origin`, and a bucket `s3://bucket/prefix`")
         };
+        if text.is_empty() {
+            return Err(Problem::new(Kind::Usage, "invalid_store", "the name of the store is empty")
+                .help("a git remote is named `git:origin`, and a bucket `s3://bucket/prefix`"));
+        }
         if let Some(place) = text.strip_prefix("s3://")
             && text.bytes().all(|byte| byte.is_ascii_graphic())
         {
             let bucket = place.split('/').next().unwrap_or_default();
-            if bucket.is_empty() || bucket.contains(['@', ':']) {
+            if bucket.contains('@') {
+                return Err(unknown("it has a login, and credentials come from the environment or a profile"));
+            }
+            if bucket.is_empty() || bucket.contains(':') {
                 return Err(unknown("it names no bucket"));
             }
             return Ok(Self::Bucket(text.trim_end_matches('/').to_owned()));

@@ -3,15 +3,15 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::model::{Explain as _, RunId, RunStatus, Seq, Timestamp};
-use crate::runs::{Context, Result};
+use crate::model::{Explain as _, RunId, RunStatus, Seq, Timestamp, without_login};
+use crate::runs::{Context, Result, UnseenStore};
 use crate::sharing::chosen::NamedStore;
 use crate::store::{RefreshScope, RunStore as _};
 
 /// The report of `remote status`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct StoreStatusReport {
-    /// The store that the project names; none if its runs are in this checkout alone.
+    /// The store that the project names, without what logs in; none if its runs are in this checkout alone.
     pub store: Option<String>,
     /// Its address, without what logs in.
     pub address: Option<String>,
@@ -38,6 +38,8 @@ pub struct SharedRow {
     pub status: Option<RunStatus>,
     /// Its last event that is here.
     pub seq: Seq,
+    /// Whether the store has lost it, or the end of it.
+    pub lost: bool,
 }
 
 /// Asks the store that the project names, and tells what is shared.
@@ -50,12 +52,13 @@ pub fn store_status(cx: &Context) -> Result<StoreStatusReport> {
     let Some(named) = project.catalog().store()? else {
         return Ok(StoreStatusReport { local, ..StoreStatusReport::default() });
     };
-    let mut report = StoreStatusReport { store: Some(named.clone()), local, ..StoreStatusReport::default() };
+    let shown = Some(without_login(&named));
+    let mut report = StoreStatusReport { store: shown, local, ..StoreStatusReport::default() };
     let name = named.parse().map_err(crate::runs::Error::from);
     let store = match name.and_then(|name| NamedStore::find(cx, project.root(), name)) {
         Ok(store) => store,
-        Err(error) => {
-            report.notes.push(error.one_line());
+        Err(_) => {
+            report.notes.extend(UnseenStore::of(&project).map(|unseen| unseen.told));
             return Ok(report);
         }
     };
@@ -80,7 +83,8 @@ pub fn store_status(cx: &Context) -> Result<StoreStatusReport> {
         }
         let text = run.text()?.and_then(|text| crate::codec::RunText::parse(text).ok());
         let status = text.map(|text| text.document().state.status);
-        report.runs.push(SharedRow { seq, run_id, status });
+        let lost = run.is_lost();
+        report.runs.push(SharedRow { seq, run_id, status, lost });
     }
     Ok(report)
 }

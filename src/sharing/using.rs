@@ -71,7 +71,7 @@ pub fn use_store(cx: &Context, request: &UseRequest) -> Result<UseReport> {
         readers: store.readers(),
         address: store.shown_address(),
         changed_configuration,
-        runs: shared.ids_of_copies()?.len(),
+        runs: shared.ids_in_store()?,
         warnings,
     })
 }

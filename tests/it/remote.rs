@@ -215,6 +215,12 @@ fn every_face_says_that_a_store_was_not_accepted() {
     let page = Server::of(server).get("/").body;
     let unseen = "The shared runs in git:origin are not seen here: <code>flow remote use git:origin</code> accepts it.";
     assert!(page.contains(unseen), "{page}");
+    let resumed = server.flow(["resume", "--json"]).exits(3).json();
+    let mut ways = resumed["next"]["alternatives"].as_array().unwrap().iter().map(|way| &way["command"]);
+    assert_eq!(ways.next(), Some(&json!("flow remote use git:origin")));
+    assert_eq!((ways.next(), ways.next()), (Some(&json!("flow start WORKFLOW --local")), None));
+    let watched = server.flow(["watch", "--once"]).ok().stdout;
+    assert!(watched.contains("`flow start WORKFLOW --local` begins one"), "{watched}");
     for args in [["list"], ["attention"], ["resume"]] {
         let answer = server.flow(args);
         assert!(format!("{}{}", answer.stdout, answer.stderr).contains(&why), "{args:?}: {answer:?}");
@@ -519,7 +525,9 @@ fn a_session_that_ends_marks_its_shared_run_in_the_time_that_a_host_waits() {
     let ended = run(command, "").ok().json();
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
     assert_eq!(ended["persisted"], json!([]));
-    assert!(ended["warnings"][0].as_str().unwrap().contains("r1"), "{ended}");
+    let told = ended["warnings"][0].as_str().unwrap();
+    let way = "the session still holds it, and `flow resume r1 --take-over` takes it over";
+    assert!(told.starts_with("run r1: ") && told.ends_with(way), "{told}");
 }
 
 #[test]
@@ -600,7 +608,25 @@ fn a_run_that_the_store_has_lost_is_put_there_again_from_a_copy() {
     run(laptop.command_in_hub(hub, &["update-ref", "-d", "refs/flow/open/r1"]), "").ok();
     let lost = record(laptop, "r1", "two").exits(3);
     assert!(lost.stderr.contains("`flow remote push r1` puts it there again"), "{lost:?}");
+    let why = "git:origin has lost run r1, or the end of it, of which a copy is here";
+    let resumed = laptop.flow(["resume", "r1", "--json"]).exits(4).json();
+    assert_eq!((&resumed["verdict"], &resumed["reason"]), (&json!("needs_human"), &json!(why)));
+    assert_eq!((&resumed["next"]["action"], &resumed["next"]["command"]), (&json!("share"), &json!(null)));
+    assert_eq!(resumed["next"]["alternatives"][0]["command"], "flow remote push r1");
+    // Also where nothing asks the network.
+    for args in [&["attention"][..], &["watch", "--once"], &["hud"], &["list"]] {
+        let told = laptop.flow(args);
+        let needs = ["unshared", "needs_human", why].iter().any(|words| told.stdout.contains(words));
+        assert!(told.stdout.contains("r1") && needs, "{told:?}");
+    }
+    let status = laptop.flow(["remote", "status", "--json"]).ok().json();
+    assert_eq!(status["runs"][0]["lost"], true, "{status}");
+    let status = laptop.flow(["remote", "status"]).ok().stdout;
+    assert!(status.contains("shared      0 runs") && status.contains("event 2, which the store has lost"), "{status}");
+    let used = laptop.flow(["remote", "use", "git:origin", "--json"]).ok().json();
+    assert_eq!(used["runs"], 0);
     laptop.flow(["remote", "push", "r1"]).ok();
+    assert!(!laptop.flow(["hud"]).ok().stdout.contains("needs_human"));
     record(laptop, "r1", "two").ok();
     assert_eq!(
         server.flow(["show", "r1", "--json"]).ok().json()["state"]["completed_activities"],
@@ -671,7 +697,7 @@ fn what_the_store_has_lost_is_found_and_put_there_again() {
     let refused = record(laptop, "r1", "three").exits(3).stderr;
     assert!(refused.contains("git:origin has lost run r1, or the end of it, of which a copy is here"), "{refused}");
     // A reader keeps what it has.
-    laptop.flow(["resume", "r1"]).ok();
+    laptop.flow(["resume", "r1"]).exits(4);
     assert_eq!(log(laptop, "r1"), whole);
     laptop.flow(["remote", "push", "r1"]).ok();
     assert_eq!(found(laptop), [json!(null); 0]);
@@ -822,12 +848,17 @@ fn nothing_that_a_clone_brings_is_run() {
 fn a_password_in_the_address_is_never_shown() {
     let team = Team::new();
     let Team { laptop, .. } = &team;
-    laptop.git(&["remote", "set-url", "origin", "http://me:hunter2@127.0.0.1:9/x.git"]);
-    let used = laptop.flow(["--lock-timeout", "5", "remote", "use", "git:origin"]).exits(74);
-    name_store(laptop, "git:origin");
-    let status = laptop.flow(["remote", "status", "--json"]).ok();
-    for answer in [used, status] {
-        assert!(!format!("{answer:?}").contains("hunter2"), "{answer:?}");
+    for address in ["http://me:hunter2@127.0.0.1:9/x.git", "http://127.0.0.1:9/x.git?token=hunter2"] {
+        laptop.git(&["remote", "set-url", "origin", address]);
+        let used = laptop.flow(["--lock-timeout", "5", "remote", "use", "git:origin"]).exits(74);
+        name_store(laptop, "git:origin");
+        let status = laptop.flow(["remote", "status", "--json"]).ok();
+        let listed = laptop.flow(["list"]).ok();
+        let refused = laptop.flow(["start", "build"]).exits(1);
+        for answer in [used, status, listed, refused] {
+            assert!(!format!("{answer:?}").contains("hunter2"), "{answer:?}");
+        }
+        fs::remove_file(laptop.path(".flow/config.yaml")).unwrap();
     }
 }
 

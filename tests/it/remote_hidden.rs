@@ -45,6 +45,8 @@ fn a_push_sends_what_a_run_of_this_checkout_has_more_than_the_shared_one() {
     for args in [&["show", "r1"][..], &["resume", "r1"], &["list"], &["next", "r1"], &["verify", "r1"]] {
         assert!(told(server, args).contains(&short), "{args:?}: {}", told(server, args));
     }
+    let resumed = server.flow(["resume", "r1", "--json"]).exits(4).json();
+    assert_eq!(resumed["next"]["alternatives"][0]["command"], "flow remote push r1", "{resumed}");
     let found_here = found(server).into_iter().map(|found| found[0].clone()).collect::<Vec<_>>();
     assert_eq!(found_here, [json!("run_hidden"), json!("run_yaml_edited")]);
     team.without_hub(|| {
@@ -94,8 +96,15 @@ fn a_shared_run_that_hides_one_of_this_checkout_is_not_written_from_there() {
         let refused = laptop.flow(args.iter().chain(&["--json"])).exits(1).error();
         assert_eq!(refused["code"], "run_hidden", "{args:?}: {refused}");
     }
-    let notes: Value = laptop.flow(["resume", "same", "--json"]).ok().json()["notes"].clone();
-    assert!(notes.to_string().contains("git:origin has another run same"), "{notes}");
+    let resumed: Value = laptop.flow(["resume", "same", "--json"]).exits(4).json();
+    assert!(resumed["reason"].to_string().contains("git:origin has another run same"), "{resumed}");
+    assert!(resumed["notes"].to_string().contains("move this directory to OTHER/runs/same"), "{resumed}");
+    // Only a person can say which of both counts, so no command is proposed that would be refused.
+    assert_eq!((&resumed["verdict"], &resumed["next"]["alternatives"]), (&json!("needs_human"), &json!([])));
+    assert_eq!(resumed["next"]["command"], json!(null));
+    for args in [&["attention"][..], &["watch", "--once"]] {
+        assert!(told(laptop, args).contains("git:origin has another run same"), "{args:?}: {}", told(laptop, args));
+    }
     assert_eq!(log(laptop, "same").lines().count(), 1);
     record(server, "same", "one").ok();
     // As the help says.

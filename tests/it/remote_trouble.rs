@@ -336,8 +336,9 @@ fn a_run_that_is_open_by_its_copy_and_not_in_the_store_is_asked_about() {
     run(laptop.command_in_hub(hub, &["update-ref", "-d", "refs/flow/open/r2"]), "").ok();
     let lost = "git:origin has lost run r2, or the end of it, of which a copy is here";
     for args in [["list", "--json"], ["resume", "--json"], ["attention", "--json"]] {
-        let notes = laptop.flow(args).json()["notes"].to_string();
-        assert!(notes.contains(lost), "{args:?}: {notes}");
+        let answer = laptop.flow(args).json();
+        let told = [&answer["notes"], &answer["reason"]].map(ToString::to_string).concat();
+        assert_eq!(told.matches(lost).count(), 1, "{args:?}: {answer}");
     }
     laptop.flow(["verify", "r2"]).exits(65);
     let found = laptop.flow(["doctor", "r2", "--json"]).exits(65).json();
@@ -554,10 +555,103 @@ fn a_reference_in_the_way_is_told_at_once_with_the_words_of_the_server() {
 fn a_login_in_the_name_of_a_store_is_not_shown() {
     let Team { laptop, .. } = &Team::new();
     name_store(laptop, "git:https://ada:hunter2@example.org/x");
-    for args in [&["list"][..], &["start", "build"], &["doctor"], &["hud"]] {
+    for args in [
+        &["list"][..],
+        &["start", "build"],
+        &["doctor"],
+        &["hud"],
+        &["remote", "status"],
+        &["remote", "status", "--json"],
+    ] {
         let answer = laptop.flow(args);
         assert!(!format!("{answer:?}").contains("hunter2"), "{args:?}: {answer:?}");
     }
+    let used = laptop.flow(["remote", "use", "s3://KEY:hunter2@bucket/p"]).exits(2).stderr;
+    let why = "`s3://bucket/p` is not a store: it has a login, and credentials come from the environment";
+    assert!(used.contains(why) && !used.contains("hunter2"), "{used}");
+}
+
+#[test]
+fn a_store_that_cannot_be_used_is_not_offered_to_be_accepted_by_its_status() {
+    let Team { laptop, .. } = &Team::new();
+    for named in ["foo", "git:nosuch", "s3://bucket/../x", "''"] {
+        name_store(laptop, named);
+        let status = laptop.flow(["remote", "status"]).ok();
+        assert!(!status.stdout.contains("remote use"), "{status:?}");
+        assert!(status.stdout.contains("not seen: it cannot be used"), "{status:?}");
+        assert!(status.stderr.contains("correct that, or `store` in .flow/config.yaml"), "{status:?}");
+    }
+    let listed = laptop.flow(["list"]).ok().stderr;
+    assert!(listed.contains("shared in a store without a name, and the name of the store is empty"), "{listed}");
+}
+
+#[test]
+fn readers_without_a_run_say_that_the_store_was_not_reached_and_not_that_no_run_is_open() {
+    let team = Team::sharing();
+    let Team { laptop, server, .. } = &team;
+    laptop.flow(["start", "debug", "--id", "r1"]).ok();
+    fs::remove_dir_all(server.path(".flow/shared")).unwrap();
+    let readers: [&[&str]; 8] = [
+        &["show"],
+        &["log"],
+        &["next"],
+        &["wait"],
+        &["evidence"],
+        &["report"],
+        &["verify"],
+        &["export", "--format", "mermaid"],
+    ];
+    team.without_hub(|| {
+        for args in readers {
+            let refused = server.flow(args.iter().chain(&["--json"])).exits(74).error();
+            assert_eq!(refused["code"], "store_not_reached", "{args:?}");
+        }
+        let listed = server.flow(["list"]).ok().stderr;
+        assert!(listed.contains("shared runs are not shown, since it was never reached from here"), "{listed}");
+    });
+    server.flow(["show"]).ok();
+    let other = &Team::new().server;
+    name_store(other, "git:origin");
+    for args in readers {
+        let refused = other.flow(args.iter().chain(&["--json"])).exits(1).error();
+        assert_eq!(refused["code"], "store_not_accepted", "{args:?}");
+    }
+}
+
+#[test]
+fn faces_that_go_on_showing_say_that_the_store_is_away_and_as_of_when_a_run_is_shown() {
+    let team = Team::sharing();
+    let laptop = &team.laptop;
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    record(laptop, "r1", "one").ok();
+    laptop.flow(["list"]).ok();
+    let server = Server::of(laptop);
+    let get = |server: &Server, path: &str| serde_json::from_str::<serde_json::Value>(&server.get(path).body).unwrap();
+    let project = laptop.root().file_name().unwrap().to_str().unwrap().to_owned();
+    let run = get(&server, &format!("/api/v1/{project}/runs/r1"));
+    assert_eq!((&run["store"], &run["as_of"]["seq"]), (&json!("git:origin"), &json!(2)), "{run}");
+    record(laptop, "r1", "two").ok();
+    drop(server);
+    team.without_hub(|| {
+        laptop.flow(["list"]).ok();
+        let server = Server::of(laptop);
+        let away = "git:origin was not reached when it was asked last; shared runs are shown as they were seen last";
+        assert!(server.get("/").body.contains(away));
+        let run = get(&server, &format!("/api/v1/{project}/runs/r1"));
+        assert_eq!((&run["as_of"]["seq"], &run["as_of"]["reached"]), (&json!(3), &json!(false)), "{run}");
+        assert!(run["notes"].to_string().contains(away), "{run}");
+        assert!(laptop.flow(["watch", "--once"]).ok().stdout.contains(away));
+    });
+}
+
+#[test]
+fn a_push_of_a_run_about_an_issue_that_is_taken_proposes_what_it_has() {
+    let Team { laptop, server, .. } = &Team::sharing();
+    laptop.flow(["start", "debug", "--issue", "5", "--local", "--id", "l"]).ok();
+    server.flow(["start", "debug", "--issue", "5", "--id", "s"]).ok();
+    let refused = laptop.flow(["remote", "push", "l", "--json"]).exits(1).error();
+    assert_eq!(refused["code"], "run_open", "{refused}");
+    assert_eq!(refused["help"], "`flow resume s` goes on with it; end one of both, and try again");
 }
 
 #[test]

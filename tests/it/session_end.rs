@@ -235,7 +235,7 @@ fn a_session_with_many_runs_ends_in_time_and_says_which_of_them_it_left() {
     let mut left = 0;
     for run in &runs {
         let is_marked = sandbox.read(run, "run.yaml").contains("blocked_reason: session ended");
-        let is_left = answer.stderr.contains(&format!("warning: no time was left to mark run {run}\n"));
+        let is_left = answer.stderr.contains(&format!("warning: run {run}: no time was left to mark it; "));
         assert_eq!((answer.stdout.contains(&notice(run)), is_left), (is_marked, !is_marked), "{run}: {answer:?}");
         left += usize::from(is_left);
     }

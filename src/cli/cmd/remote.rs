@@ -76,15 +76,23 @@ fn status(report: &StoreStatusReport, now: Timestamp, page: &mut TextPage) {
         ("address", or_dash(address.as_ref())),
         ("here alone", runs_in_words(*local)),
     ]);
+    if address.is_none() {
+        page.field("shared", "not seen: it cannot be used");
+        return;
+    }
     if !accepted {
         page.field("shared", "not seen: it was not accepted on this machine");
         page.field("next", &Suggestion::flow("remote use").value(store).to_string());
         return;
     }
-    page.field("shared", &runs_in_words(runs.len()));
-    let seen = at.map(|at| age(at, now)).unwrap_or_else(|| "never".to_owned());
+    page.field("shared", &runs_in_words(runs.iter().filter(|run| !run.lost).count()));
+    let seen = at.map(|at| format!("{} ago", age(at, now))).unwrap_or_else(|| "never".to_owned());
     page.field("reached", if *reached { "just now" } else { &seen });
-    let rows = runs.iter().map(|run| [run.run_id.to_string(), or_dash(run.status), format!("event {}", run.seq)]);
+    let mut rows = Vec::new();
+    for run in runs {
+        let lost = if run.lost { ", which the store has lost" } else { "" };
+        rows.push([run.run_id.to_string(), or_dash(run.status), format!("event {}{lost}", run.seq)]);
+    }
     page.table(2, rows);
 }
 

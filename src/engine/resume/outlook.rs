@@ -83,6 +83,8 @@ pub enum Damage {
     Joined(String),
     /// An older version was put back.
     Rewound(String),
+    /// The store that machines share does not have the run as it is here.
+    Apart(String),
 }
 
 impl Damage {
@@ -90,7 +92,7 @@ impl Damage {
     #[must_use]
     pub fn what(&self) -> &str {
         match self {
-            Self::Lost(what) | Self::Joined(what) | Self::Rewound(what) => what,
+            Self::Lost(what) | Self::Joined(what) | Self::Rewound(what) | Self::Apart(what) => what,
         }
     }
 }

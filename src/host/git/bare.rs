@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::host::git::asked::{Asked, GitAnswer, file_with, is_cut, reason};
 use crate::host::git::command::{FOREIGN, Git, LIMIT};
-use crate::model::{login_in, sha256_hex, without_login};
+use crate::model::{secrets_in, sha256_hex, without_secrets};
 
 /// The name by which git knows the other repository.
 const OTHER: &str = "flow";
@@ -494,10 +494,11 @@ impl BareRepository {
     }
 
     fn without_password(&self, said: String) -> String {
-        match login_in(&self.address) {
-            Some(login) => said.replace(&self.address, &without_login(&self.address)).replace(login, "…"),
-            None => said,
+        let mut said = said.replace(&self.address, &without_secrets(&self.address));
+        for secret in secrets_in(&self.address) {
+            said = said.replace(secret, "…");
         }
+        said
     }
 }
 

@@ -68,8 +68,15 @@ pub fn runs_page(projects: &[ProjectCards], filter: &CardFilter, now: Timestamp)
                 }
             }
         }
+        @for project in projects {
+            @if let Some(away) = &project.cards.store_away {
+                p data-key={ (project.project) "/away" } { (clean(away)) "." }
+            }
+        }
         @if is_empty {
-            p.dim { (if is_narrowed { "No run here matches the search. " } else { "No runs here. " }) code { "flow start WORKFLOW" } " begins one." }
+            @let is_seen = projects.iter().all(|project| project.cards.unseen_store.is_none());
+            @let begin = if is_seen { "flow start WORKFLOW" } else { "flow start WORKFLOW --local" };
+            p.dim { (if is_narrowed { "No run here matches the search. " } else { "No runs here. " }) code { (begin) } " begins one." }
         }
     };
     let name = match projects {

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use crate::model::Explain as _;
 use crate::runs::context::Context;
-use crate::runs::error::Result;
 use crate::runs::open::shared::{refresh, unreached};
 use crate::store::RefreshScope;
 
@@ -43,14 +43,14 @@ impl SharedNews {
     }
 
     /// Takes in what the store answered. Of failures in a row the first one is told.
-    fn add(&self, answer: Result<Vec<String>>) {
+    fn add(&self, answer: std::result::Result<Vec<String>, String>) {
         let mut known = self.lock();
         known.has_asked = true;
         let was_lost = std::mem::replace(&mut known.is_lost, answer.is_err());
         match answer {
             Ok(notes) => known.untold.extend(notes),
             Err(_) if was_lost => {}
-            Err(error) => known.untold.push(unreached(&error)),
+            Err(why) => known.untold.push(why),
         }
     }
 }
@@ -72,7 +72,10 @@ impl StoreAsker {
             loop {
                 // What is over changes seldom, and there may be much of it.
                 let scope = if turn.is_multiple_of(ALL) { RefreshScope::All } else { RefreshScope::Open };
-                let answer = cx.project().and_then(|project| refresh(&project, scope));
+                let answer = match cx.project() {
+                    Ok(project) => refresh(&project, scope).map_err(|error| unreached(&project, &error)),
+                    Err(error) => Err(error.one_line()),
+                };
                 let is_reached = answer.is_ok();
                 heard.add(answer);
                 pause = if is_reached { OFTEN } else { (pause * 2).min(SELDOM) };

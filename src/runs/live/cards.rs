@@ -85,6 +85,8 @@ pub struct CardsReport {
     pub workflows: BTreeSet<String>,
     /// The store that the project names and whose runs are not seen.
     pub unseen_store: Option<UnseenStore>,
+    /// That the store of shared runs was not reached when it was asked last.
+    pub store_away: Option<String>,
 }
 
 /// The cards of one group, the one that changed last first.

@@ -25,7 +25,7 @@ use crate::runs::look::outlook::{Definitions, OpenedRun};
 use crate::runs::open::listed::{ListedRun, ShortNames};
 use crate::runs::open::name::refuse_pruned;
 use crate::runs::open::reading::{FromSummary, Unreadable, read_all_with};
-use crate::runs::open::shared::{UnseenStore, ask_store};
+use crate::runs::open::shared::{Sharing, UnseenStore, ask_store, store_away};
 use crate::store::{RefreshScope, RunStamp, StoredRun};
 
 /// The most events that observed runs keep in memory together, so that a watcher of many long runs stays small. The run
@@ -433,12 +433,18 @@ impl Feed {
             if limit > 0 {
                 rows.sort_by_key(|row| Reverse((filter.sort.key(row.run()), &row.run().head.run_id)));
             }
-            let shown = rows.iter().skip(filter.skip).take(limit).map(|row| row.card()).collect();
+            let mut shown: Vec<_> = rows.iter().skip(filter.skip).take(limit).map(|row| row.card()).collect();
+            for card in &mut shown {
+                // The store may have been asked since the run was read.
+                card.run.sharing = Sharing::of_listed(self.project.runs(), &card.run.head.run_id, card.last_seq);
+            }
             groups.push(CardsOfGroup { group, total: rows.len(), cards: shown });
         }
         let workflows = workflows.into_iter().map(WorkflowId::to_string).collect();
         let unseen_store = UnseenStore::of(&self.project);
-        CardsReport { groups, unreadable: self.unreadable.values().cloned().collect(), workflows, unseen_store }
+        let store_away = store_away(&self.project);
+        let unreadable = self.unreadable.values().cloned().collect();
+        CardsReport { groups, unreadable, workflows, unseen_store, store_away }
     }
 
     /// The names of the runs on these cards.

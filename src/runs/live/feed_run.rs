@@ -16,7 +16,7 @@ use crate::runs::look::log::{LogReport, page_of};
 use crate::runs::look::outlook::{Definitions, OpenedRun};
 use crate::runs::look::tries::{ShownActivity, shown_activities};
 use crate::runs::open::select::select_run;
-use crate::runs::open::shared::ask_store;
+use crate::runs::open::shared::{ask_store, store_away};
 use crate::runs::open::view::View;
 use crate::store::RefreshScope;
 
@@ -62,7 +62,10 @@ impl FeedRun<'_> {
             return Ok(self.report_at(at)?.0);
         }
         let Observed { view, timekeeper, .. } = self.observed;
-        let assessment = assess(self.opened(view), self.definitions);
+        let mut assessment = assess(self.opened(view), self.definitions);
+        if assessment.card.run.sharing.is_some() {
+            assessment.notes.extend(store_away(self.project));
+        }
         Ok(self.observed.report_of(view, assessment, timekeeper, None, self.project.cx.clock.now()))
     }
 

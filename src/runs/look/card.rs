@@ -159,6 +159,7 @@ pub(in crate::runs) fn read_card(
     definitions: &Definitions,
 ) -> Result<(Card, Option<Hold>)> {
     let (mut card, hold) = read_card_alone(project, run, definitions)?;
+    // That of a run which is over was made of its summary.
     card.run.sharing = Sharing::of(project.runs(), run);
     Ok((card, hold))
 }
@@ -214,7 +215,8 @@ fn conclude(opened: OpenedRun<'_>, mut outlook: Outlook<'_>, holder: Option<Hold
     if plan.verdict == Verdict::Done {
         let notes = view.notes.clone();
         // With why it ended, which a summary has not.
-        let card = Card { reason: plan.reason, ..Card::of_over(summary) };
+        let mut card = Card { reason: plan.reason, ..Card::of_over(summary) };
+        card.run.sharing = Sharing::of(opened.project.runs(), opened.run);
         return Assessment { card, notes, drift: Drift::None };
     }
     let Placement { group, need, reason, begun_at } = place(view, &summary, &plan, holder, &outlook.lives);
@@ -228,7 +230,7 @@ fn conclude(opened: OpenedRun<'_>, mut outlook: Outlook<'_>, holder: Option<Hold
     let (left_undone, verdict) = (plan.left_undone, plan.verdict);
     let place = phase_place(&summary, outlook.machine);
     let card = Card {
-        run: summary.into(),
+        run: ListedRun { sharing: Sharing::of(opened.project.runs(), opened.run), ..summary.into() },
         place,
         group,
         need,
@@ -306,6 +308,7 @@ fn place(view: &View, run: &RunSummary, plan: &Plan, holder: Option<HolderLife>,
             Action::Answer => Need::Question,
             Action::RaiseLimit => Need::Limit,
             Action::Decide => Need::Approval,
+            Action::Share => Need::Unshared,
             _ => Need::Blocked,
         },
         Verdict::Held | Verdict::Reconcile | Verdict::Continue if waiting.is_some() => {

@@ -33,6 +33,8 @@ named! {
         Joined = "joined",
         /// An older version was put back.
         Rewound = "rewound",
+        /// The store that machines share does not have it as it is here.
+        Unshared = "unshared",
         /// An activity or a step was begun.
         Begun = "begun",
         /// A unit of work was begun.

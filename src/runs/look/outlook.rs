@@ -11,14 +11,14 @@ use crate::catalog::CatalogError;
 use crate::engine::{self, Action, Drift, History, Outlook, Plan, Presence, RunState, Verdict};
 use crate::machine::{Difference, Machine};
 use crate::model::{Execution, RunId, StateName, Suggestion, Unproved, WorkflowId};
-use crate::runs::advice::{Alternative, adopt, advice, bring_back, unknown_driver};
+use crate::runs::advice::{Alternative, adopt, advice, bring_back, share, unknown_driver};
 use crate::runs::commands::{NamedNow, reopen};
 use crate::runs::context::OpenedProject;
 use crate::runs::here::{interview_command, place_of_caller};
 use crate::runs::look::driven::driver_from_here;
 use crate::runs::look::life::lives;
 use crate::runs::open::checkout::{places_of_lost, places_with, ways_back};
-use crate::runs::open::damage::damage_of;
+use crate::runs::open::damage::{apart_from_store, damage_of};
 use crate::runs::open::proof::Proofs;
 use crate::runs::open::same_work::has_second_run;
 use crate::runs::open::view::View;
@@ -62,10 +62,14 @@ pub(super) fn outlook<'a>(opened: OpenedRun<'a>, presence: Presence, definitions
         _ => Drift::None,
     };
     let machine = view.machine.as_ref();
+    let mut damage = damage_of(project, opened.run, view);
+    if damage.is_none() && !state.status().is_terminal() {
+        damage = apart_from_store(project, opened.run);
+    }
     Outlook {
         machine,
         drift,
-        damage: damage_of(opened.project, opened.run, view),
+        damage,
         presence,
         now: project.cx.clock.now(),
         lives: lives(project, &view.history, presence == Presence::HeldByOther),
@@ -128,6 +132,11 @@ pub(super) fn next_steps(opened: OpenedRun<'_>, outlook: &Outlook<'_>, plan: &Pl
             places = places_with(project, run, view.noted.max(shown));
         }
         advice.alternatives = bring_back(run.id(), ways_back(project, run, &places, view.log.last_seq())).alternatives;
+    }
+    if plan.next.action == Action::Share {
+        // Of two that went on in different ways one has to be moved by hand.
+        let may_push = run.hides().is_none_or(|hidden| hidden.goes_on);
+        advice.alternatives = if may_push { vec![share(run.id())] } else { Vec::new() };
     }
     if plan.verdict == Verdict::Done && has_second_run(project, document) {
         let command = reopen(run.id(), true).example("reason", "why");

@@ -25,7 +25,7 @@ use crate::runs::open::name::Purpose;
 use crate::runs::open::reading::{Runs, Unreadable};
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::select::{Candidates, Selected, named_run};
-use crate::runs::open::shared::{Sharing, ask_store};
+use crate::runs::open::shared::{Sharing, UnseenStore, ask_store};
 use crate::runs::open::tree::{below_top, own_directories};
 use crate::runs::open::view::{View, for_reading};
 use crate::runs::open::work::OpenWork;
@@ -142,13 +142,16 @@ pub enum TreeState {
 /// [`Error::NoSuchRun`] for a run that does not exist; `run_file_invalid` and the like when the named run cannot be
 /// read; [`Error::Refused`] when a claim is refused.
 pub fn resume(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
+    let mut unseen = None;
     let mut report = match cx.project() {
         Ok(project) => {
             // git takes longer than everything else here, so it begins before the runs are read.
             let asked = ask_for_changes(cx, &project);
             let notes = ask_store(&project, RefreshScope::Open);
+            unseen = UnseenStore::of(&project);
             let mut report = resume_here(&OpenWork::of(project)?, request, Some(asked))?.0;
-            report.notes.extend(notes);
+            // A run that the store has lost is what the verdict is about.
+            report.notes.extend(notes.into_iter().filter(|note| *note != report.reason));
             report
         }
         Err(Error::NoProject { around, .. }) if request.run.is_none() && cx.env.run.is_none() => {
@@ -173,11 +176,23 @@ pub fn resume(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
         }
         // What is open elsewhere is probably meant.
         if report.next.alternatives.is_empty() {
-            let begin = Suggestion::flow("start").value("WORKFLOW");
-            report.next.alternatives.push(Alternative::new("there is something to begin", begin));
+            report.next.alternatives = ways_to_begin(unseen.as_ref());
         }
     }
     Ok(report)
+}
+
+/// How a run begins where none is open: one may be open in a store whose runs are not seen.
+fn ways_to_begin(unseen: Option<&UnseenStore>) -> Vec<Alternative> {
+    let begin = Suggestion::flow("start").value("WORKFLOW");
+    let Some(unseen) = unseen else { return vec![Alternative::new("there is something to begin", begin)] };
+    let mut ways = Vec::new();
+    if unseen.acceptable {
+        let accept = Suggestion::flow("remote use").value(&unseen.store);
+        ways.push(Alternative::new(format!("the user accepts {} for the runs of this project", unseen.store), accept));
+    }
+    ways.push(Alternative::new("there is something to begin in this checkout alone", begin.flag("local")));
+    ways
 }
 
 /// As [`resume`] of this work, without other worktrees. `asked` is what git was asked for; a hook, which has some

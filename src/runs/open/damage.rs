@@ -6,12 +6,21 @@ use crate::runs::context::OpenedProject;
 use crate::runs::error::ends_at;
 use crate::runs::open::checkout::places_of_lost;
 use crate::runs::open::view::View;
-use crate::store::StoredRun;
+use crate::store::{StoreError, StoredRun};
 
 /// Why the log of a run cannot be trusted; `None` if it verifies.
 pub(in crate::runs) fn damage_of(project: &OpenedProject, run: &dyn StoredRun, view: &View) -> Option<Damage> {
     let is_kept = !places_of_lost(project, run, &view.faults).is_empty();
     worst_damage(view, is_kept)
+}
+
+/// Why no command writes an open run that machines share, although its log can be trusted.
+pub(in crate::runs) fn apart_from_store(project: &OpenedProject, run: &dyn StoredRun) -> Option<Damage> {
+    if let Some(hidden) = run.hides() {
+        return Some(Damage::Apart(hidden.to_string()));
+    }
+    let at = project.runs().shared_at().filter(|_| run.is_lost())?;
+    Some(Damage::Apart(StoreError::Lost { run: run.id().clone(), at }.to_string()))
 }
 
 /// What a reader should know of a run: first of all that its log cannot be trusted.

@@ -172,7 +172,11 @@ fn meant_in(project: &OpenedProject, named: Option<&str>, session: Option<Sessio
     if !runs.unreadable.is_empty() {
         return Err(Error::no_active_run(reasons(&runs.unreadable)));
     }
-    let run_id = latest_run(project)?;
+    let run_id = match latest_run(project) {
+        // That there is none is not known before the store was asked.
+        Err(_) if brings_news(project, RefreshScope::All)? => latest_run(project)?,
+        found => found?,
+    };
     Ok(MeantRun { run_id, is_sure: false, why: Some("no run is open; this one is the latest".to_owned()) })
 }
 

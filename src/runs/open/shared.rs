@@ -97,13 +97,30 @@ pub(crate) fn ask_store(project: &OpenedProject, scope: RefreshScope) -> Vec<Str
     }
     match refresh(project, scope) {
         Ok(told) => told,
-        Err(error) => vec![unreached(&error)],
+        Err(error) => vec![unreached(project, &error)],
     }
 }
 
 /// What a reader is told of a store that did not answer.
-pub(in crate::runs) fn unreached(error: &Error) -> String {
-    format!("{}; shared runs are shown as they were seen last", error.one_line())
+pub(in crate::runs) fn unreached(project: &OpenedProject, error: &Error) -> String {
+    let shown = if project.runs().last_asked().is_some_and(|asked| asked.at.is_none()) {
+        "shared runs are not shown, since it was never reached from here"
+    } else {
+        "shared runs are shown as they were seen last"
+    };
+    format!("{}; {shown}", error.one_line())
+}
+
+/// That the store did not answer when it was asked last, for a face that goes on showing its runs.
+pub(in crate::runs) fn store_away(project: &OpenedProject) -> Option<String> {
+    let asked = project.runs().last_asked().filter(|asked| !asked.reached)?;
+    let store = project.runs().shared_at()?;
+    Some(match asked.at {
+        Some(_) => {
+            format!("{store} was not reached when it was asked last; shared runs are shown as they were seen last")
+        }
+        None => format!("{store} was not reached yet from here"),
+    })
 }
 
 /// Refuses the id of a shared run for a run of this checkout alone: the shared one would hide it.

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::codec::parse_foreign_json;
 use crate::engine::{Caller, Command, Decision, NoTrail, decide};
-use crate::model::{Explain as _, RunId, RunStatus, RunSummary, SESSION_ENDED, Seq, SessionId, Timestamp};
+use crate::model::{Explain as _, RunId, RunStatus, RunSummary, SESSION_ENDED, Seq, SessionId, Suggestion, Timestamp};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
 use crate::runs::open::reading::{Runs, passed_over_in_words};
@@ -129,17 +129,27 @@ pub fn session_end(cx: &Context, request: &SessionEndRequest) -> Result<SessionE
             continue;
         }
         if started.elapsed() >= time {
-            report.warnings.push(format!("no time was left to mark run {}", run.head.run_id));
+            report.warnings.push(unmarked(run, "no time was left to mark it"));
             continue;
         }
         let left = time.saturating_sub(started.elapsed());
         match end_in(&project, &run.head.run_id, caller.clone(), request.hook.reason.as_deref(), now, left) {
             Ok(Some(ended)) => report.persisted.push(ended),
             Ok(None) => {}
-            Err(error) => report.warnings.push(format!("run {}: {}", run.head.run_id, error.one_line())),
+            Err(error) => report.warnings.push(unmarked(run, &error.one_line())),
         }
     }
     Ok(report)
+}
+
+/// That the end of the session is not in the log of a run, and what takes the run over.
+fn unmarked(run: &RunSummary, why: &str) -> String {
+    let id = &run.head.run_id;
+    if run.session.is_none() {
+        return format!("run {id}: {why}");
+    }
+    let take = Suggestion::flow("resume").value(id).flag("take-over");
+    format!("run {id}: {why}; the session still holds it, and `{take}` takes it over")
 }
 
 /// Marks one run. None if it needs no mark. A run that machines share may take as long as is `left`.

@@ -335,7 +335,7 @@ fn run_id_base(request: &StartRequest, issue: Option<&str>, now: Timestamp) -> R
     } else if let Some(pr) = request.pr {
         // The name of a workflow about pull requests says so already.
         format!("{}-{pr}", if request.workflow.contains("pr") { &request.workflow } else { "pr" })
-    } else if let Some(goal) = &request.goal {
+    } else if let Some(goal) = request.goal.as_ref().filter(|goal| !goal.trim().is_empty()) {
         slug(goal, SLUG_BYTES).unwrap_or_else(|| "goal".to_owned())
     } else {
         slug(&request.workflow, SLUG_BYTES).unwrap_or_else(|| "run".to_owned())

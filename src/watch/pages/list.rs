@@ -64,10 +64,15 @@ pub(in crate::watch) fn list(
         lines.push(PageLine::new());
         lines.push(PageLine::new().plain(format!("{BEFORE}The shared runs in {store} are not seen here: {told}.")));
     }
+    if let Some(away) = &cards.store_away {
+        lines.push(PageLine::new());
+        lines.push(PageLine::new().plain(BEFORE).with(Look::Bad, "✕ ").plain(away));
+    }
     if cards.groups.iter().all(|group| group.total == 0) && cards.unreadable.is_empty() {
         let is_narrowed = filter.search.is_some() || filter.workflow.is_some();
         let found = if is_narrowed { "No run here matches the search." } else { "No runs here." };
-        lines.push(PageLine::new().dim(format!("{BEFORE}{found} `flow start WORKFLOW` begins one.")));
+        let begin = if cards.unseen_store.is_some() { "flow start WORKFLOW --local" } else { "flow start WORKFLOW" };
+        lines.push(PageLine::new().dim(format!("{BEFORE}{found} `{begin}` begins one.")));
     }
     lines
 }
