@@ -80,18 +80,25 @@ pub(crate) fn undecided(
 /// A verdict, its reason and the next action.
 type Judged = (Verdict, String, Next);
 
+/// The verdict of a damaged run, and the next action.
+fn because_of(damage: &Damage) -> (Verdict, Action) {
+    match damage {
+        Damage::Lost(_) => (Verdict::Corrupt, Action::Repair),
+        Damage::Joined(_) => (Verdict::Conflict, Action::Join),
+        Damage::Rewound(_) => (Verdict::Rewound, Action::BringBack),
+        Damage::Apart(_) => (Verdict::NeedsHuman, Action::Share),
+    }
+}
+
 /// The verdict, its reason and the next action: the first rule that applies decides.
 fn find_verdict(history: &History, outlook: &Outlook<'_>, in_doubt: &[InDoubt], limit: Option<&Limit>) -> Judged {
     let state = &history.state().document().state;
     let phase = state.current_phase.clone();
     let choices = choices(outlook.machine, phase.as_ref());
     let next = |action| Next { action, phase: phase.clone(), choices: choices.clone() };
-    match &outlook.damage {
-        Some(Damage::Lost(what)) => return (Verdict::Corrupt, what.clone(), next(Action::Repair)),
-        Some(Damage::Joined(what)) => return (Verdict::Conflict, what.clone(), next(Action::Join)),
-        Some(Damage::Rewound(what)) => return (Verdict::Rewound, what.clone(), next(Action::BringBack)),
-        Some(Damage::Apart(what)) => return (Verdict::NeedsHuman, what.clone(), next(Action::Share)),
-        None => {}
+    if let Some(damage) = &outlook.damage {
+        let (verdict, action) = because_of(damage);
+        return (verdict, damage.what().to_owned(), next(action));
     }
     // An edit may say of a run that waits in a gate, or is past one, that it is completed.
     let held = held_by(history.state(), outlook.machine).into_iter().next();

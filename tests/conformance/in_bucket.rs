@@ -15,7 +15,7 @@ use flowrun::doctor::{DoctorRequest, doctor};
 use flowrun::host::CloudEnv;
 use flowrun::model::{Event, EventId, EventKind, KeptEvidence, RunId, RunStatus, Seq, StatusChange};
 use flowrun::remote::{S3Carrier, S3Place};
-use flowrun::runs::StatusVerb;
+use flowrun::runs::{Context, StatusVerb};
 use flowrun::store::shared::{Carrier, NoAnswer, Put, PutAnswer, window_of};
 use flowrun::store::{RefreshScope, RunStore, StoreFlaw, WorkChange, WorkKey};
 
@@ -482,9 +482,10 @@ fn a_command_that_is_repeated_after_no_answer_is_seen_by_machines_that_trust_the
         machine.shared().refresh(RefreshScope::Open, &request()).unwrap();
         fs::read_to_string(machine.file(&run_id(), "events.jsonl")).unwrap()
     };
-    let commands: [&dyn Fn(&flowrun::runs::Context) -> flowrun::runs::Result<()>; 2] =
-        [&|cx| record(cx, "work").map(drop), &|cx| end(cx, StatusVerb::Cancel).map(drop)];
-    for command in commands {
+    for ends in [false, true] {
+        let command = |cx: &Context| {
+            if ends { end(cx, StatusVerb::Cancel).map(drop) } else { record(cx, "work").map(drop) }
+        };
         seen_by(&other);
         bucket.faults(&[&[Fault::AnswerLost][..], &[Fault::RequestLost; 20]].concat());
         command(&one.context().for_a_person(Duration::from_millis(150))).unwrap_err();
