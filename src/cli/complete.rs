@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use clap::ArgMatches;
 use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate};
@@ -14,6 +14,7 @@ use crate::modes::policy::ModeKind;
 use crate::runs::{
     self, BriefRequest, Context, ListFilter, ListedRun, Options, ShowRequest, TrustRequest, WorkflowEntry,
 };
+use crate::sharing::SharedStores;
 
 /// The highest number of runs that are offered; the newest are.
 const RUNS: usize = 100;
@@ -149,6 +150,8 @@ fn found(find: fn(&Context) -> Option<Names>) -> Vec<CompletionCandidate> {
     // In the middle of a command line an error would only be in the way.
     let options = Options { project: project_of_line(), ..Options::default() };
     let Ok(cx) = Context::of_this_process(options) else { return Vec::new() };
+    // Shared runs as they were seen last: a key that is pressed waits for no network.
+    let cx = cx.choosing_stores_by(Arc::new(SharedStores)).offline();
     let mut candidates = Vec::new();
     for (at, (name, help)) in find(&cx).unwrap_or_default().into_iter().enumerate() {
         let help = clean(&help).into_owned();

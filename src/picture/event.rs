@@ -103,6 +103,7 @@ pub fn event_title(event: &Event) -> &str {
         EventKind::RunReopened(_) => "run reopened",
         EventKind::SessionEnded(_) => "session ended",
         EventKind::RunClaimed(_) => "claimed",
+        EventKind::RunEdited(edit) if edit.by_command => "edited",
         EventKind::RunEdited(_) => "edited by hand",
         EventKind::WorkflowAdopted(_) => "workflow changed",
         EventKind::LogRepaired(_) => "log repaired",
@@ -189,11 +190,12 @@ fn recorded(record: &ActivityRecorded) -> String {
     words
 }
 
-/// The fields that a person changed.
+/// The fields that were changed, and whether a command of flow did that.
 fn edited(edit: &RunEdited) -> String {
     let changes = serde_json::to_value(&edit.changes).unwrap_or_default();
     let keys: Vec<_> = changes.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
-    if keys.is_empty() { "comments, own keys or line ends".to_owned() } else { keys.join(", ") }
+    let by = if edit.by_command { ", by a command" } else { "" };
+    if keys.is_empty() { "comments, own keys or line ends".to_owned() } else { format!("{}{by}", keys.join(", ")) }
 }
 
 /// Reports on steps, in one line.

@@ -301,7 +301,7 @@ fn what_a_person_types_at_a_terminal_is_the_answer_in_the_log() {
     insta::assert_snapshot!(log, @r"
     1  2026-05-20T14:30:04.000Z  run_started        job
     2  2026-05-20T14:30:04.000Z  emitted            ask running
-    3  2026-05-20T14:30:06.000Z  run_edited         context
+    3  2026-05-20T14:30:06.000Z  run_edited         context, by a command
     4  2026-05-20T14:30:07.000Z  emitted            ask asks: Which colour?
     5  2026-05-20T14:30:08.000Z  emitted            ask answer: red; ask completed
     6  2026-05-20T14:30:09.000Z  emitted            end running

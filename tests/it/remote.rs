@@ -111,6 +111,12 @@ fn a_run_that_begins_on_one_machine_goes_on_at_another() {
     record(laptop, "r1", "one").ok();
     assert!(!laptop.path(".flow/runs/r1").exists());
     assert_eq!(ids(server), ["r1"]);
+    // A shell offers what was seen last.
+    for (words, first) in [(["show", ""], "r1\tbuild active"), (["advance", "r"], "r1\tbuild active")] {
+        let mut shell = server.flow_command();
+        shell.args(["--", "flow"]).args(words).env("FLOW_COMPLETE", "fish");
+        assert!(run(shell, "").ok().stdout.starts_with(first), "{words:?}");
+    }
     let resumed = server.flow(["resume", "r1", "--json"]).ok().json();
     assert_eq!(resumed["completed"][0]["id"], "one");
     record(server, "r1", "two").ok();

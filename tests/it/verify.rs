@@ -51,7 +51,7 @@ fn the_page_is_short() {
     insta::assert_snapshot!(page, @r"
     ok  2026-05-20T143003Z-issue-42
       log         4 sealed events
-      run.yaml    917 bytes; 4 versions have their digest in the log
+      run.yaml    917 bytes; the log has the digests of 4 versions
       activities  3 files
     ");
     past.put_back("run.yaml", 2);
@@ -60,7 +60,7 @@ fn the_page_is_short() {
     insta::assert_snapshot!(page, @r"
     differs  2026-05-20T143003Z-issue-42
       log         4 sealed events
-      run.yaml    907 bytes; 4 versions have their digest in the log
+      run.yaml    907 bytes; the log has the digests of 4 versions
       activities  3 files
     .flow/runs/2026-05-20T143003Z-issue-42/run.yaml:20: run.yaml shows event 3; the next command that writes the run brings it up to 4
       expected    current_phase: plan

@@ -10,7 +10,7 @@ use crate::cli::out::{Ended, Out};
 use crate::cli::page::{BAD, CARE, GOOD, TextPage, place};
 use crate::doctor::{self, VerifyReport, VerifyRequest};
 use crate::engine::Freshness;
-use crate::model::ActivityStatus;
+use crate::model::{ActivityStatus, counted};
 use crate::runs::{self, Context, VerifyEvidenceReport, VerifyEvidenceRequest};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: VerifyArgs, out: &mut Out) -> Ended {
@@ -86,11 +86,10 @@ fn fill(report: &VerifyReport, page: &mut TextPage) {
     let (style, word) = if report.ok { (GOOD, "ok") } else { (BAD, "differs") };
     page.head(style, word, report.run_id.as_str());
     let checked = &report.checked;
-    page.field("log", &format!("{} sealed events", checked.events));
-    let versions =
-        format!("{} bytes; {} versions have their digest in the log", checked.run_bytes, checked.run_digests);
-    page.field("run.yaml", &versions);
-    page.field("activities", &format!("{} files", checked.activity_files));
+    page.field("log", &counted(checked.events, "sealed event"));
+    let versions = counted(checked.run_digests, "version");
+    page.field("run.yaml", &format!("{} bytes; the log has the digests of {versions}", checked.run_bytes));
+    page.field("activities", &counted(checked.activity_files, "file"));
     for difference in &report.differences {
         let line = place(difference.line, None);
         page.line(&format!("{}{line}: {}", difference.path.display(), difference.why));
