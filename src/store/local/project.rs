@@ -16,7 +16,7 @@ use crate::store::local::layout::{
     LOG, NEW_RUN, OWN_NAMES, RUN_FILE, RUNS, SCHEMAS, SHARED, WORKFLOWS,
 };
 use crate::store::local::lock::Lock;
-use crate::store::local::run_dir::{RunDir, is_emptied_run, is_leftover};
+use crate::store::local::run_dir::{RunDir, is_left_behind, is_leftover};
 use crate::store::request::WriteRequest;
 use crate::store::run_store::RunStore;
 
@@ -392,7 +392,7 @@ impl Project {
         }
         let Ok(Some(runs)) = self.flow.find_dir(RUNS) else { return false };
         let names = runs.names().unwrap_or_default();
-        !names.is_empty() && names.iter().all(|name| runs.open_dir(name).is_ok_and(|run| is_emptied_run(&run)))
+        !names.is_empty() && names.iter().all(|name| runs.open_dir(name).is_ok_and(|run| is_left_behind(&run)))
     }
 
     /// Opens a run.

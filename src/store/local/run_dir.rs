@@ -243,10 +243,15 @@ pub(super) fn is_leftover(run: &Dir) -> bool {
     has_trace && names.iter().all(|name| is_never_committed(name) || is_emptied(run, name))
 }
 
-/// Whether a run's directory has neither `run.yaml` nor the log, and something else. What cannot be looked at may be there.
-pub(super) fn is_emptied_run(run: &Dir) -> bool {
+/// Whether a run's directory has only files that git ignores, or of which it does not know.
+pub(super) fn is_left_behind(run: &Dir) -> bool {
+    is_leftover(run) || is_emptied_run(run)
+}
+
+/// Whether a run's directory has neither `run.yaml` nor the log, and other files. What cannot be looked at may be there.
+fn is_emptied_run(run: &Dir) -> bool {
     let lacks_both = !run.exists(RUN_FILE).unwrap_or(true) && !run.exists(LOG).unwrap_or(true);
-    lacks_both && run.names().is_ok_and(|names| !names.is_empty())
+    lacks_both && run.names().is_ok_and(|names| names.iter().any(|name| !is_emptied(run, name)))
 }
 
 /// Whether `name` is a directory of a run from which git removed all files.
