@@ -11,7 +11,7 @@ use crate::catalog::CatalogError;
 use crate::engine::{self, Action, Drift, History, Outlook, Plan, Presence, RunState, Verdict};
 use crate::machine::{Difference, Machine};
 use crate::model::{Execution, RunId, StateName, Suggestion, Unproved, WorkflowId};
-use crate::runs::advice::{Alternative, adopt, advice, bring_back, share, unknown_driver};
+use crate::runs::advice::{Advice, Alternative, adopt, advice, bring_back, share, unknown_driver};
 use crate::runs::commands::{NamedNow, reopen};
 use crate::runs::context::OpenedProject;
 use crate::runs::here::{interview_command, place_of_caller};
@@ -113,15 +113,24 @@ fn named_now(project: &OpenedProject, exec: &Execution) -> NamedNow {
     if exec.masked || argv == exec.argv { NamedNow::Same } else { NamedNow::Another }
 }
 
+/// A plan in commands that this machine may run.
+fn advice_here(project: &OpenedProject, view: &View, plan: &Plan) -> Advice {
+    advice(
+        &view.history,
+        plan,
+        view.machine.as_ref(),
+        driver_from_here(project, view),
+        view.last_seen(),
+        &|exec| named_now(project, exec),
+        &|one| obstacle(project, one).is_some(),
+    )
+}
+
 /// A plan in words and commands.
 pub(super) fn next_steps(opened: OpenedRun<'_>, outlook: &Outlook<'_>, plan: &Plan) -> NextSteps {
     let OpenedRun { project, run, view } = opened;
     let document = view.history.state().document();
-    let driver = driver_from_here(project, view);
-    let machine = view.machine.as_ref();
-    let (named_now, is_kept) =
-        (|exec: &Execution| named_now(project, exec), |one: &Unproved| obstacle(project, one).is_some());
-    let mut advice = advice(&view.history, plan, machine, driver, view.last_seen(), &named_now, &is_kept);
+    let mut advice = advice_here(project, view, plan);
     if plan.verdict == Verdict::Drifted {
         advice.alternatives = ways_after_drift(project, view, outlook);
     }
@@ -259,12 +268,7 @@ fn ways_after_drift(project: &OpenedProject, view: &View, outlook: &Outlook<'_>)
         ways.push(adopt(&state.id, None));
     }
     let before = Outlook { drift: Drift::None, ..outlook.clone() };
-    let driver = driver_from_here(project, view);
-    let plan = engine::resume(&view.history, &before);
-    let machine = view.machine.as_ref();
-    let (named_now, is_kept) =
-        (|exec: &Execution| named_now(project, exec), |one: &Unproved| obstacle(project, one).is_some());
-    let advice = advice(&view.history, &plan, machine, driver, view.last_seen(), &named_now, &is_kept);
+    let advice = advice_here(project, view, &engine::resume(&view.history, &before));
     let mut older = advice.alternatives;
     if let Some(command) = advice.command {
         older.insert(0, Alternative::new("it is to be begun", command));
