@@ -32,7 +32,7 @@ impl Mutation {
     /// The file and the part of it that is exchanged.
     ///
     /// # Errors
-    /// If its text does not stand once there.
+    /// If its text does not stand once there, or is not whole: what is exchanged becomes an arm of a `match`.
     pub fn place<'f>(&self, files: &'f BTreeMap<PathBuf, String>) -> Result<(&'f Path, usize, usize), String> {
         let mut found = Vec::new();
         for (path, text) in files {
@@ -41,12 +41,27 @@ impl Mutation {
         let [(path, text, start, end)] = found[..] else {
             return Err(format!("{}: its text stands {} times below src/", self.name, found.len()));
         };
-        let Some(from) = &self.from else { return Ok((path, start, end)) };
-        match ranges(&text[start..end], from)[..] {
-            [(from, to)] => Ok((path, start + from, start + to)),
-            _ => Err(format!("{}: `from` does not stand once in `at`", self.name)),
+        let (begin, end) = match &self.from {
+            None => (start, end),
+            Some(from) => match ranges(&text[start..end], from)[..] {
+                [(from, to)] => (start + from, start + to),
+                _ => return Err(format!("{}: `from` does not stand once in `at`", self.name)),
+            },
+        };
+        for part in [&text[begin..end], &self.to] {
+            if !closes_what_it_opens(part) {
+                return Err(format!("{}: `{part}` does not close what it opens", self.name));
+            }
         }
+        Ok((path, begin, end))
     }
+}
+
+fn closes_what_it_opens(part: &str) -> bool {
+    ["()", "[]", "{}"].iter().all(|pair| {
+        let (open, close) = pair.split_at(1);
+        part.matches(open).count() == part.matches(close).count()
+    })
 }
 
 /// Where a text stands, whatever white space is between its words.
