@@ -49,8 +49,9 @@ impl Mutation {
             },
         };
         for part in [&text[begin..end], &self.to] {
-            if !closes_what_it_opens(part) {
-                return Err(format!("{}: `{part}` does not close what it opens", self.name));
+            let binds = part.starts_with("let ") && !part.starts_with("let _ ");
+            if binds || !closes_what_it_opens(part) {
+                return Err(format!("{}: `{part}` is not an expression", self.name));
             }
         }
         Ok((path, begin, end))
