@@ -507,7 +507,7 @@ fn takes_issue_7() -> WorkChange {
     WorkChange { taken: vec![WorkKey("issue 7".to_owned())], freed: Vec::new() }
 }
 
-/// That `run` has issue 7, whoever asks.
+/// The answer that `run` has taken issue 7.
 fn issue_7_is_of(run: &str) -> PutAnswer {
     PutAnswer::WorkTaken { run: id(run), about: WorkKey("issue 7".to_owned()) }
 }

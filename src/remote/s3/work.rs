@@ -129,8 +129,7 @@ impl Markers<'_> {
         self.free_if(key, |marker| self.is_own(marker));
     }
 
-    /// Says that this run is no longer about `key`, if it was before this commit. Otherwise the marker stays until the run is
-    /// over.
+    /// Frees the marker of `key` that this run took before this commit. One that is not freed stays until the run is over.
     pub(super) fn free(&self, key: &WorkKey) {
         self.free_if(key, |marker| marker.seq <= self.before);
     }

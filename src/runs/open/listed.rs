@@ -129,8 +129,7 @@ impl ShortNames {
         }
         by_name.retain(|name, run| {
             let first = ids.partition_point(|id| id.as_str() < *name);
-            let begin_so = ids[first..].iter().take_while(|id| id.as_str().starts_with(*name));
-            begin_so.into_iter().all(|id| id == *run)
+            ids[first..].iter().take_while(|id| id.as_str().starts_with(*name)).all(|id| id == *run)
         });
         Self(by_name.into_values().cloned().collect())
     }

@@ -1,6 +1,7 @@
 //! A run by the name that people use for it.
 
 use std::cell::OnceCell;
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use crate::model::{Issue, Kind, Problem, Remote, RunId, RunSummary, first_few, quoted};
@@ -209,17 +210,16 @@ fn run_like(project: &OpenedProject, given: &str, purpose: Purpose) -> Result<Op
     }
     let runs = Runs::read_open(project)?;
     // A run that cannot be read may be open.
-    let is_open = |id: &RunId| {
-        runs.open().any(|run| run.head.run_id == *id) || runs.unreadable.iter().any(|run| run.run_id == id.as_str())
-    };
+    let mut may_be_open: HashSet<&str> = runs.open().map(|run| run.head.run_id.as_str()).collect();
+    may_be_open.extend(runs.unreadable.iter().map(|run| run.run_id.as_str()));
     // People see the ends of ids in lists, so the beginning of another one is not meant for sure.
-    others.retain(is_open);
+    others.retain(|id| may_be_open.contains(id.as_str()));
     if !others.is_empty() {
         fitting.extend(others);
         return only(given, fitting);
     }
     let mut open = fitting.clone();
-    open.retain(is_open);
+    open.retain(|id| may_be_open.contains(id.as_str()));
     // A record in the wrong run stays there, so to write an end of an id must fit one run alone.
     let is_sure = purpose == Purpose::Read || !by_end;
     match open.as_slice() {

@@ -178,13 +178,12 @@ fn advance_as_seen(project: &OpenedProject, run: &dyn StoredRun, request: &Advan
     }
     let to = match destined {
         Ok(to) => to,
-        Err(refusal) => {
+        Err(mut refusal) => {
             let caller = project.cx.caller(request.session.clone(), request.epoch)?;
             // What refuses every writer is the first reason: the log, and a session that holds the run.
             transact(project, run, caller, project.cx.now(), |tx| {
                 refuse_other_session(&tx.state, &tx.caller).map_err(|refusal| tx.refused(refusal))
             })?;
-            let mut refusal = refusal;
             for one in refusal.unproved_mut() {
                 one.obstacle = one.obstacle.take().or_else(|| obstacle(project, one));
             }

@@ -40,7 +40,7 @@ pub(in crate::runs) fn token_of_new_run(cx: &Context, caller: &Caller, now: Time
 pub(in crate::runs) fn refuse_reports(tx: &Transaction<'_>, reports: &[Report], is_driver: bool) -> Result<()> {
     let refusal = match refuse_other_session(&tx.state, &tx.caller) {
         Ok(()) => return Ok(()),
-        // A driver is no sub-agent.
+        // A driver is not a sub-agent.
         Err(Refusal::Held { session, .. }) if !is_driver => {
             // A step of the run itself is only the holder's to report.
             let agent = |report: &Report| report.step.as_ref().and_then(StateName::agent).is_some();
