@@ -38,7 +38,7 @@ pub use command::{Advance, Caller, Claim, Command, Decide, Decision, Record};
 #[doc(hidden)]
 pub use decide::asks_workflow;
 pub use decide::decide;
-pub(crate) use decide::refuse_other_session;
+pub(crate) use decide::decider::refuse_other_session;
 pub use doubt::InDoubt;
 pub(crate) use doubt::in_doubt;
 pub(crate) use edit::with_edit;

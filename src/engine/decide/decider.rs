@@ -1,0 +1,82 @@
+//! What every decision looks at, and what several of them refuse.
+
+use crate::engine::proof::{requires, unproved};
+use crate::engine::refusal::refuse_empty;
+use crate::engine::{Caller, Decision, Refusal, RunState, Trail, Undone};
+use crate::machine::Machine;
+use crate::model::{Owned, Skip, StateName, StatusChange, Unproved};
+
+/// What becomes of a command.
+pub type Result<T = Decision> = std::result::Result<T, Refusal>;
+
+/// What a command is decided on: the run's state and workflow, who gives it, and the log.
+pub struct Decider<'a> {
+    pub(super) state: &'a RunState,
+    pub(super) machine: Option<&'a Machine>,
+    pub(super) caller: &'a Caller,
+    pub(super) trail: &'a dyn Trail,
+}
+
+impl<'a> Decider<'a> {
+    pub(super) fn owned(&self) -> &'a Owned {
+        &self.state.document().state
+    }
+
+    pub(super) fn refuse_terminal(&self) -> Result<()> {
+        let status = self.state.status();
+        if status.is_terminal() { Err(Refusal::Terminal { status }) } else { Ok(()) }
+    }
+
+    /// Refuses a command to a run that has ended or that another session holds.
+    pub(super) fn refuse_ended_or_held(&self) -> Result<()> {
+        self.refuse_terminal()?;
+        refuse_other_session(self.state, self.caller)
+    }
+
+    pub(super) fn change(&self, reason: Option<String>) -> StatusChange {
+        StatusChange { from: self.state.status(), reason, skipped: None, session: self.caller.session.clone() }
+    }
+
+    pub(super) fn unproved(&self, phase: &StateName, to: Option<&StateName>) -> Result<Vec<Unproved>> {
+        // The log may be long.
+        if !requires(self.machine, phase) {
+            return Ok(Vec::new());
+        }
+        unproved(self.machine, phase, to, self.trail.history(), self.trail)
+    }
+}
+
+/// Refuses a caller of another session, unless the session that holds the run is dead. A caller without a session is a
+/// person and is not refused.
+///
+/// # Errors
+/// [`Refusal::StaleEpoch`], [`Refusal::NoSuchEpoch`] and [`Refusal::Held`].
+pub fn refuse_other_session(state: &RunState, caller: &Caller) -> Result<()> {
+    let held = &state.document().state;
+    let current = held.epoch;
+    match caller.epoch {
+        Some(given) if given < current => return Err(Refusal::StaleEpoch { given, current }),
+        Some(given) if given > current => return Err(Refusal::NoSuchEpoch { given, current }),
+        _ => {}
+    }
+    match (&held.session, &caller.session) {
+        (Some(holder), Some(session)) if holder != session && !caller.holder_dead => {
+            Err(Refusal::Held { session: holder.clone(), shown_by: caller.shown_by.clone() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The phases that are left although their work is not done, or not proved; an error if there are any and the caller gives
+/// no reason.
+pub(super) fn skipped(undone: Vec<Undone>, unproved: Vec<Unproved>, reason: Option<String>) -> Result<Option<Skip>> {
+    refuse_empty(reason.as_deref())?;
+    if undone.is_empty() && unproved.is_empty() {
+        return Ok(None);
+    }
+    match reason {
+        Some(reason) => Ok(Some(Skip { phases: undone.into_iter().map(|one| one.phase).collect(), reason, unproved })),
+        None if undone.is_empty() => Err(Refusal::NotProved { missing: unproved, looked: true }),
+        None => Err(Refusal::NotDone(undone)),
+    }
+}
