@@ -20,7 +20,7 @@ pub(crate) const FILE: &str = "config.yaml";
 /// The configuration of a project; empty if the file is missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default)]
-pub(super) struct Config {
+pub(crate) struct Config {
     /// Directories with definitions, relative to the project.
     pub(super) definitions: Vec<PathBuf>,
     /// Types of states that graphs may use besides the built-in ones.
@@ -129,13 +129,17 @@ fn is_setting(word: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// A sentence that begins with the name of a key, behind the line of that key.
-fn behind_line(text: &str, why: String) -> String {
-    let key = why.split('`').nth(1).and_then(|path| path.split(['.', '[']).next()).unwrap_or_default();
-    match codec::parse(text).ok().and_then(|root| Some(root.get(key)?.place.line)) {
-        Some(line) => format!("line {line}: {why}"),
-        None => why,
+/// What is wrong with the value of the first key that does not fit, behind the line of the key. None is required, so each
+/// can be read alone.
+fn misfit(text: &str, fields: Map<String, Value>) -> Option<String> {
+    let root = codec::parse(text).ok()?;
+    for (key, value) in fields {
+        let alone = Map::from_iter([(key.clone(), value)]);
+        if let Err(why) = codec::read_request::<Config>(&alone, codec::request_schema::<Config>) {
+            return Some(format!("line {}: {why}", root.get(&key)?.place.line));
+        }
     }
+    None
 }
 
 impl Config {
@@ -156,7 +160,7 @@ impl Config {
             Ok(Value::Null) => return Ok(Self::default()),
             Ok(Value::Object(fields)) => match codec::read_request(&fields, codec::request_schema::<Self>) {
                 Ok(config) => return Ok(config),
-                Err(why) => behind_line(&text, why),
+                Err(why) => misfit(&text, fields).unwrap_or(why),
             },
             Ok(_) => "it is not a mapping of keys to values".to_owned(),
             Err(error) => match error.place {
@@ -167,8 +171,8 @@ impl Config {
         Err(CatalogError::Config { path: folder.join(FILE), message })
     }
 
-    /// What is odd about it, and changes nothing.
-    pub(super) fn warnings(&self) -> Vec<String> {
+    /// What is said of the keys that mean nothing.
+    pub(crate) fn unknown_keys(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         for key in self.others.keys() {
             let meant = codec::similar(key, KEYS.into_iter());

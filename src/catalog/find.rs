@@ -108,14 +108,10 @@ impl Catalog {
     /// What the project's configuration says in vain: unknown keys, and directories that are not there.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
-        let mut warnings = self.unknown_keys();
-        warnings.extend(self.absent_dirs());
+        let config = self.config().unwrap_or_default();
+        let mut warnings = config.unknown_keys();
+        warnings.extend(self.absent_dirs(&config));
         warnings
-    }
-
-    /// What is said of the keys of the project's configuration that mean nothing.
-    pub(crate) fn unknown_keys(&self) -> Vec<String> {
-        self.config().map(|config| config.warnings()).unwrap_or_default()
     }
 
     /// The store that the project names for its runs.
@@ -223,7 +219,11 @@ impl Catalog {
         Ok(own)
     }
 
-    pub(super) fn config(&self) -> Result<Config, CatalogError> {
+    /// The project's configuration; empty without a project, or without the file.
+    ///
+    /// # Errors
+    /// [`CatalogError::Config`] when it cannot be understood.
+    pub(crate) fn config(&self) -> Result<Config, CatalogError> {
         match &self.flow_dir {
             Some(flow_dir) => Config::read(&self.disk, flow_dir),
             None => Ok(Config::default()),

@@ -80,8 +80,7 @@ impl Catalog {
     }
 
     /// What is wrong with the directories that the configuration names.
-    pub(crate) fn absent_dirs(&self) -> Vec<String> {
-        let config = self.config().unwrap_or_default();
+    pub(crate) fn absent_dirs(&self, config: &Config) -> Vec<String> {
         let root = self.flow_dir.as_deref().and_then(std::path::Path::parent);
         let mut absent = Vec::new();
         for dir in &config.definitions {

@@ -7,7 +7,7 @@ use crate::doctor::finding::{Finding, Findings, ReportView};
 use crate::doctor::repair::Mending;
 use crate::doctor::report::{DoctorReport, FindingReport, FindingState, Severity};
 use crate::doctor::survey::{DoctorRequest, Survey, survey, whole_survey};
-use crate::model::{Explain as _, Help, Suggestion};
+use crate::model::{Explain as _, Help};
 use crate::runs::{Context, Error, Result, in_other_worktrees, other_worktrees, place_of_caller};
 use crate::store::StoreError;
 
@@ -82,8 +82,8 @@ fn no_project(cx: &Context, error: Error, request: &DoctorRequest) -> Result<Doc
     let line = error.one_line();
     match &error {
         Error::NoProject { start, .. } => {
-            let init = Suggestion::flow("init");
-            found.add("flow_missing", start, Help::from(line + "; ") + init + " makes one");
+            let help = error.problem().help.unwrap_or_default();
+            found.add("flow_missing", start, Help::from(line + "; ") + help);
         }
         Error::Store(StoreError::Foreign { path, .. }) => {
             found.add("flow_foreign", path, line);

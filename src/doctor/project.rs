@@ -223,10 +223,12 @@ fn workflows(catalog: &Catalog, root: &Path, found: &mut Findings) {
         Err(error) => drop(found.add("unreadable", &root.join(CONFIG_FILE), error.one_line())),
         Ok(_) => {}
     }
-    for warning in catalog.unknown_keys() {
+    // What is wrong with the file as a whole was said above.
+    let config = catalog.config().unwrap_or_default();
+    for warning in config.unknown_keys() {
         found.add("config_unknown_key", &root.join(CONFIG_FILE), warning);
     }
-    for warning in catalog.absent_dirs() {
+    for warning in catalog.absent_dirs(&config) {
         found.add("definitions_missing", &root.join(CONFIG_FILE), warning);
     }
     for file in catalog.unread_files() {

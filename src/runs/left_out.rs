@@ -25,8 +25,11 @@ impl Context {
         let path = format!(".flow/runs/{id}");
         self.refuse_left_out(root, &path)?;
         // What is there, or was pruned, is refused with what can be done about that.
-        if self.disk.is_dir(&root.join(&path)) || !self.git.has_files(root, &path) {
+        if self.disk.is_dir(&root.join(&path)) {
             return Ok(());
+        }
+        if !self.git.has_files(root, &path) {
+            return self.refuse_stashed(root, id, &path);
         }
         let is_pruned = self.project().is_ok_and(|project| project.runs().pruned(id).is_ok_and(|run| run.is_some()));
         if is_pruned {
@@ -37,6 +40,18 @@ impl Context {
         let message = format!("git has run {id}, whose files were removed from this checkout");
         Err(Problem::new(Kind::NotFound, "run_elsewhere", message)
             .help(format!("bring it back with `{restore}`, or use another id; nothing was written"))
+            .into())
+    }
+
+    /// Refuses to begin a run whose files would be in the way when the stash is brought back.
+    fn refuse_stashed(&self, root: &Path, id: &RunId, path: &str) -> Result<()> {
+        if !self.git.has_stashed(root, path) {
+            return Ok(());
+        }
+        let message = format!("run {id} is in the stash");
+        let pop = self.git_command(root, "stash pop");
+        Err(Problem::new(Kind::NotFound, "run_elsewhere", message)
+            .help(format!("bring it back with `{pop}`, or use another id; nothing was written"))
             .into())
     }
 

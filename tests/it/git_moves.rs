@@ -171,6 +171,48 @@ fn a_run_that_git_never_had_is_found_in_the_stash_that_took_it() {
 }
 
 #[test]
+fn a_run_of_which_nothing_is_left_here_is_named_with_the_stash_or_the_branch_that_has_it() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "first"]);
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    sandbox.git(&["stash", "-q", "-u"]);
+    assert!(!sandbox.path(".flow/runs/r1").exists(), "a run without a record leaves nothing behind");
+    let refused = sandbox.flow(["resume", "r1", "--json"]).exits(3).error();
+    assert_eq!(refused["code"], "run_elsewhere");
+    assert!(refused["help"].as_str().unwrap().contains("they are in the stash (`git stash pop`)"), "{refused}");
+    for begins in [
+        &["start", "debug", "--id", "r1", "--json"][..],
+        &[
+            "emit",
+            "--workflow",
+            "build-fast",
+            "--run-id",
+            "r1",
+            "--type",
+            "status_change",
+            "--step",
+            "plan",
+            "--data",
+            "{\"status\":\"running\"}",
+            "--json",
+        ],
+    ] {
+        let refused = sandbox.flow(begins).exits(3).error();
+        assert_eq!(refused["help"], "bring it back with `git stash pop`, or use another id; nothing was written");
+        assert!(!sandbox.path(".flow/runs/r1").exists());
+    }
+    sandbox.git(&["stash", "pop", "-q"]);
+    sandbox.flow(["resume", "r1"]).ok();
+    sandbox.git(&["switch", "-q", "-c", "side"]);
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-q", "-m", "run"]);
+    sandbox.git(&["switch", "-q", "-"]);
+    let refused = sandbox.flow(["record-activity", "--run-id", "r1", "--id", "a", "--json"]).exits(3).error();
+    assert!(refused["help"].as_str().unwrap().contains("they are on branch side"), "{refused}");
+    assert_eq!(sandbox.flow(["resume", "other", "--json"]).exits(3).error()["code"], "run_not_found");
+}
+
+#[test]
 fn a_record_whose_file_a_stash_left_is_there_once_after_the_stash_is_back() {
     let repo = Repo::new();
     repo.record("explore", "look");
@@ -809,6 +851,14 @@ fn a_submodule_is_told_of_the_project_around_it() {
     assert!(help.contains(&format!("-C {};", root.display())), "{help}");
     let report = sandbox.flow(["-C", "sub", "resume", "--json"]).exits(3).json();
     assert_eq!(report["next"]["alternatives"][0]["command"], format!("flow -C {} resume", root.display()));
+    for verb in ["list", "attention"] {
+        let report = sandbox.flow(["-C", "sub", verb, "--json"]).ok().json();
+        let there =
+            format!("the repository around this one has a .flow; `flow -C {} {verb}` looks there", root.display());
+        assert_eq!(report["notes"], json!([there]));
+    }
+    let report = sandbox.flow(["-C", "sub", "doctor", "--json"]).exits(3).json();
+    assert!(report["findings"][0]["message"].as_str().unwrap().contains(help), "{report}");
 }
 
 #[test]

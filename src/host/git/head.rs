@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::host::git::command::Git;
+use crate::host::git::refs::STASH;
 use crate::host::git::worktrees::{git_dir, pointed_to, shared_dir};
 
 /// How many references may lead to each other.
@@ -71,6 +72,14 @@ impl Git {
         let (reference, commit) = follow(&shared_dir(&own)?, reference);
         let branch = reference.strip_prefix("refs/heads/").unwrap_or(&reference).to_owned();
         Some(Head { branch: Some(branch), commit })
+    }
+}
+
+impl Git {
+    /// Whether something is stashed in the repository of `dir`. Also where that is not known, because references are in a table.
+    pub(super) fn has_stash(&self, dir: &Path) -> bool {
+        let Some(shared) = self.top(dir).and_then(|top| shared_dir(&git_dir(&top.join(".git"))?)) else { return false };
+        shared.join("reftable").is_dir() || follow(&shared, STASH.to_owned()).1.is_some()
     }
 }
 

@@ -27,7 +27,7 @@ pub enum GitRef {
 }
 
 /// The latest stash, and the commit in which it has what was untracked.
-const STASH: &str = "refs/stash";
+pub(super) const STASH: &str = "refs/stash";
 const STASHED_UNTRACKED: &str = "refs/stash^3";
 
 impl GitRef {
@@ -81,10 +81,21 @@ impl fmt::Display for GitRef {
 }
 
 impl Git {
+    /// The references whose version of `path` below `dir` contains `text`, as [`Self::named_refs_with`]; if there are none, the
+    /// last commit in which it did.
+    #[must_use]
+    pub fn refs_with(&self, dir: &Path, path: &Path, text: &str) -> Vec<GitRef> {
+        let refs = self.named_refs_with(dir, path, text);
+        if !refs.is_empty() || self.top(dir).is_none() {
+            return refs;
+        }
+        self.commit_with(dir, &format!(":(literal){}", path.display()), text).into_iter().collect()
+    }
+
     /// The references whose version of `path` below `dir` contains `text`: branches, the stash, remote-tracking
     /// branches and tags, in this order, the latest first. Empty if it is unknown.
     #[must_use]
-    pub fn refs_with(&self, dir: &Path, path: &Path, text: &str) -> Vec<GitRef> {
+    pub fn named_refs_with(&self, dir: &Path, path: &Path, text: &str) -> Vec<GitRef> {
         let count = format!("--count={BRANCHES}");
         let list = ["for-each-ref", "--sort=-creatordate", &count, "--format=%(refname)"];
         let listed = match self.ask(dir, &[&list[..], &PLACES].concat()) {
@@ -116,10 +127,21 @@ impl Git {
             if has_stash && self.has_in(dir, STASHED_UNTRACKED, &path, text) {
                 return vec![GitRef::Stash];
             }
-            return self.commit_with(dir, &path, text).into_iter().collect();
+            return Vec::new();
         }
         refs.sort_by_key(|(name, _)| PLACES.iter().position(|place| name.starts_with(place)));
         refs.into_iter().map(|(_, reference)| reference).collect()
+    }
+
+    /// Whether the latest stash has files below the directory `path`, relative to `dir`. Starts git only if there is a stash.
+    #[must_use]
+    pub fn has_stashed(&self, dir: &Path, path: &str) -> bool {
+        if !self.has_stash(dir) {
+            return false;
+        }
+        // Every file of a run has a line.
+        let pattern = format!(":(literal){path}");
+        [STASH, STASHED_UNTRACKED].iter().any(|revision| self.has_in(dir, revision, &pattern, ""))
     }
 
     /// Whether the version of `path` below `dir` at `place` contains `text`.

@@ -6,12 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::runs::context::Context;
-use crate::runs::error::Result;
+use crate::runs::error::{Error, Result};
 use crate::runs::look::card::{Card, read_card};
 use crate::runs::look::outlook::Definitions;
 use crate::runs::open::reading::{Unreadable, read_runs};
 use crate::runs::open::shared::ask_store;
-use crate::runs::open::worktrees::{OtherWorktree, RUNS_NAMED, other_worktrees};
+use crate::runs::open::worktrees::{OtherWorktree, RUNS_NAMED, other_worktrees, project_around};
 use crate::store::RefreshScope;
 
 /// Which runs to tell about.
@@ -31,7 +31,7 @@ pub struct AttentionReport {
     pub unreadable: Vec<Unreadable>,
     /// Other worktrees of the repository in which runs are open.
     pub worktrees: Vec<OtherWorktree>,
-    /// What a reader should know of shared runs.
+    /// What a reader should know of shared runs, or of a project around this one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -42,9 +42,13 @@ pub struct AttentionReport {
 /// # Errors
 /// [`crate::runs::Error::Store`] when the project cannot be read; a single unreadable run is in the report.
 pub fn attention(cx: &Context, request: &AttentionRequest) -> Result<AttentionReport> {
-    let Some(project) = cx.project_if_any()? else {
-        let worktrees = other_worktrees(cx, RUNS_NAMED);
-        return Ok(AttentionReport { runs: Vec::new(), unreadable: Vec::new(), worktrees, notes: Vec::new() });
+    let project = match cx.project() {
+        Ok(project) => project,
+        Err(Error::NoProject { around, .. }) => {
+            let (worktrees, notes) = (other_worktrees(cx, RUNS_NAMED), project_around(around.as_deref(), "attention"));
+            return Ok(AttentionReport { runs: Vec::new(), unreadable: Vec::new(), worktrees, notes });
+        }
+        Err(error) => return Err(error),
     };
     let notes = ask_store(&project, RefreshScope::Open);
     let open = project.runs().maybe_open(project.outside().as_deref())?.all_ids();

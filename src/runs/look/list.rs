@@ -9,13 +9,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::model::{Doing, RunStatus, SessionId, Timestamp, named};
 use crate::runs::context::Context;
-use crate::runs::error::Result;
+use crate::runs::error::{Error, Result};
 use crate::runs::look::attention::{AttentionReport, AttentionRequest, attention};
 use crate::runs::look::used::{ListUsage, usage_of};
 use crate::runs::open::listed::{ListedRun, mentions};
 use crate::runs::open::reading::{Unreadable, read_all};
 use crate::runs::open::shared::{Sharing, ask_store};
-use crate::runs::open::worktrees::{OtherWorktree, RUNS_NAMED, other_worktrees};
+use crate::runs::open::worktrees::{OtherWorktree, RUNS_NAMED, other_worktrees, project_around};
 use crate::store::RefreshScope;
 
 /// Which runs to list; the default is all.
@@ -190,9 +190,13 @@ pub struct ListReport {
 /// [`crate::runs::Error::Store`] when the project cannot be read; a single unreadable run is in the report.
 pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
     let named = if filter.worktrees { usize::MAX } else { RUNS_NAMED };
-    let Some(project) = cx.project_if_any()? else {
-        let worktrees = other_worktrees(cx, named);
-        return Ok(ListReport { runs: Vec::new(), unreadable: Vec::new(), worktrees, usage: None, notes: Vec::new() });
+    let project = match cx.project() {
+        Ok(project) => project,
+        Err(Error::NoProject { around, .. }) => {
+            let (worktrees, notes) = (other_worktrees(cx, named), project_around(around.as_deref(), "list"));
+            return Ok(ListReport { runs: Vec::new(), unreadable: Vec::new(), worktrees, usage: None, notes });
+        }
+        Err(error) => return Err(error),
     };
     let mut notes = ask_store(&project, RefreshScope::All);
     notes.extend(project.runs().hidden()?.iter().map(|hidden| format!("{hidden}; {}", hidden.help())));

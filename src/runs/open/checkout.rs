@@ -54,8 +54,11 @@ pub(crate) fn may_be_elsewhere(project: &OpenedProject, run: &dyn StoredRun) -> 
 
 /// Whether git removed a run's files from this checkout.
 pub(crate) fn is_elsewhere(project: &OpenedProject, run: &dyn StoredRun) -> bool {
-    may_be_elsewhere(project, run)
-        && (run.presence() == Presence::Away || !places_with(project, run, Seq(1)).is_empty())
+    match run.presence() {
+        Presence::Away => true,
+        Presence::Emptied => !places_with(project, run, Seq(1)).is_empty(),
+        Presence::Whole | Presence::WithoutLog => false,
+    }
 }
 
 /// The error for a run whose files git [may have removed](may_be_elsewhere) from this checkout.
@@ -75,6 +78,13 @@ pub(crate) fn elsewhere(project: &OpenedProject, run: &dyn StoredRun) -> Error {
         return empty(project, run);
     }
     Error::Elsewhere { run: run.id().clone(), places }
+}
+
+/// The error for an id of which nothing is in this checkout, if a branch or the stash has its run.
+pub(crate) fn on_another_branch(project: &OpenedProject, id: &RunId) -> Option<Error> {
+    let log = format!(".flow/runs/{id}/events.jsonl");
+    let places = project.cx.git.named_refs_with(project.root(), log.as_ref(), &begin_of_line(Seq(1)));
+    if places.is_empty() { None } else { Some(Error::Elsewhere { run: id.clone(), places }) }
 }
 
 /// The error for a run whose files are nowhere.

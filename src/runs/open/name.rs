@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::model::{Issue, Kind, Problem, Remote, RunId, RunSummary, first_few, quoted};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
-use crate::runs::open::checkout::may_be_elsewhere;
+use crate::runs::open::checkout::{may_be_elsewhere, on_another_branch};
 use crate::runs::open::reading::{Runs, read_all, reasons};
 use crate::runs::open::shared::brings_news;
 use crate::runs::open::sparse::{refuse_left_out_name, refuse_left_out_run};
@@ -31,7 +31,20 @@ pub(crate) enum Purpose {
 /// its id, behind a `-`; or [`LATEST`]. The first of these that fits a run counts. An open run comes before those that
 /// are over, except for [`LATEST`].
 /// A run that is not known here may be shared, so the store is asked then.
+/// One that is on another branch or in the stash is named with its place.
 pub(crate) fn open_run(project: &OpenedProject, given: &str, purpose: Purpose) -> Result<Box<dyn StoredRun>> {
+    let found = find_run(project, given, purpose);
+    if let Err(Error::NoSuchRun { worktree: None, .. }) = &found
+        && let Ok(id) = RunId::new(given)
+        && let Some(elsewhere) = on_another_branch(project, &id)
+    {
+        return Err(elsewhere);
+    }
+    found
+}
+
+/// As [`open_run`], without starting git for a name that nothing fits: hooks look for runs of other projects.
+pub(crate) fn find_run(project: &OpenedProject, given: &str, purpose: Purpose) -> Result<Box<dyn StoredRun>> {
     match open_known_run(project, given, purpose) {
         Err(Error::NoSuchRun { .. }) if brings_news(project, RefreshScope::All)? => {
             open_known_run(project, given, purpose)

@@ -3,7 +3,7 @@
 use crate::model::{Explain as _, Help, Kind, Problem, RunId, RunStatus, RunSummary, SessionId, Suggestion};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
-use crate::runs::open::name::{Purpose, latest_run, open_run};
+use crate::runs::open::name::{Purpose, find_run, latest_run, open_run};
 use crate::runs::open::reading::{Runs, is_own, reasons};
 use crate::runs::open::shared::brings_news;
 use crate::store::{RefreshScope, StoredRun};
@@ -105,7 +105,7 @@ pub(crate) fn named_run(
         return Ok(Some(open_run(project, given, purpose)?));
     }
     let Some(given) = project.cx.env.run_name()? else { return Ok(None) };
-    match open_run(project, &given, purpose) {
+    match find_run(project, &given, purpose) {
         // The caller did not type this name, so the error says where it comes from.
         Err(error @ Error::NoSuchRun { .. }) => {
             let message = format!("FLOW_RUN names the run: {}", error.one_line());

@@ -1,16 +1,17 @@
 //! The runs in other worktrees of the repository, each of which has its own `.flow`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::model::Explain as _;
+use crate::model::{Explain as _, Suggestion};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::open::listed::{ListedRun, ShortNames};
 use crate::runs::open::reading::{Runs, passed_over_in_words};
 use crate::runs::open::tree::below_top;
+use crate::runs::path::path_argument;
 use crate::store::Project;
 
 /// Another worktree of the repository with its own `.flow`.
@@ -52,6 +53,13 @@ pub(crate) fn in_other_worktrees(cx: &Context) -> Vec<(PathBuf, Context)> {
 
 /// How many runs of another worktree are named without being asked for.
 pub(crate) const RUNS_NAMED: usize = 5;
+
+/// Says that the repository around this one, of which this one is a submodule, has a project, with the command that asks it.
+pub(crate) fn project_around(root: Option<&Path>, verb: &'static str) -> Vec<String> {
+    let Some(root) = root else { return Vec::new() };
+    let there = Suggestion::flow(verb).in_project(Some(&path_argument(root)));
+    vec![format!("the repository around this one has a .flow; `{there}` looks there")]
+}
 
 /// The other worktrees with open runs, and the newest of these runs. Asks git nothing.
 pub(crate) fn other_worktrees(cx: &Context, named: usize) -> Vec<OtherWorktree> {
