@@ -19,9 +19,7 @@ use crate::runs::open::recap::for_deciding;
 use crate::runs::open::select::{select_run, select_run_to_write};
 use crate::runs::open::shared::ask_store;
 use crate::runs::open::view::{View, for_reading};
-use crate::runs::write::begun::waits_for_command;
 use crate::runs::write::emit::{EmitRequest, EmittedActivity, MissingRun, Reporter, emit_by};
-use crate::runs::write::exec::obstacle::obstacle;
 use crate::runs::write::payload::ReportRequest;
 use crate::runs::write::transaction::transact;
 use crate::store::{RefreshScope, StoredRun};
@@ -178,18 +176,12 @@ fn advance_as_seen(project: &OpenedProject, run: &dyn StoredRun, request: &Advan
     }
     let to = match destined {
         Ok(to) => to,
-        Err(mut refusal) => {
+        Err(refusal) => {
             let caller = project.cx.caller(request.session.clone(), request.epoch)?;
             // What refuses every writer is the first reason: the log, and a session that holds the run.
-            transact(project, run, caller, project.cx.now(), |tx| {
-                refuse_other_session(&tx.state, &tx.caller).map_err(|refusal| tx.refused(refusal))
-            })?;
-            for one in refusal.unproved_mut() {
-                one.obstacle = one.obstacle.take().or_else(|| obstacle(project, one));
-            }
-            return Err(match waits_for_command(project, &refusal, Some(&view.history)) {
-                Some(waits) => waits.into(),
-                None => Error::refused(run.id(), refusal),
+            return transact(project, run, caller, project.cx.now(), |tx| {
+                refuse_other_session(&tx.state, &tx.caller).map_err(|held| tx.refused(held))?;
+                Err(tx.refused(refusal.clone()))
             });
         }
     };
