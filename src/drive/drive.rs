@@ -17,7 +17,7 @@ use crate::drive::notebook::{NotebookRequest, Opened, Opening, RunNotebook};
 use crate::drive::report::{Choose, DriveReport, DriveRequest, DriveStop, Endpoint, report};
 use crate::engine::Refusal;
 use crate::host::Setting;
-use crate::model::{Explain as _, Kind, Problem, RunStatus};
+use crate::model::{Explain as _, Kind, Problem, RunStatus, counted};
 use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::view::for_reading;
 use crate::runs::workflow::{is_file, workflow_machine};
@@ -137,6 +137,10 @@ fn go_through<'p>(
     let stopped = agent.run(request.max_iter);
     let ran = agent.notebook.ran;
     let warnings = std::mem::take(&mut agent.notebook.known.warnings);
+    let keeps_open = match stopped {
+        Ok(Stop::Ended { .. }) => agent.notebook.keeps_open()?,
+        _ => None,
+    };
     let stopped = match (stopped, agent.notebook.unrecorded.take()) {
         // The run ended or moved meanwhile: what the state answered is shown, or it would be lost.
         (Err(AgentError::Notebook(Error::Refused { refusal, by_older: false, .. })), Some(done)) => {
@@ -152,9 +156,12 @@ fn go_through<'p>(
         (stopped, _) => stopped.map_err(from_agent)?,
     };
     let (stop, state, reason) = match stopped {
-        Stop::Ended { state } => {
-            (DriveStop::Ended, state.clone(), format!("`{state}` is done, and the run is completed"))
-        }
+        Stop::Ended { state } => match keeps_open {
+            None => (DriveStop::Ended, state.clone(), format!("`{state}` is done, and the run is completed")),
+            Some(why) => {
+                (DriveStop::NeedsHuman, state.clone(), format!("`{state}` is done, and the run stays open: {why}"))
+            }
+        },
         Stop::NeedsHuman { state, why, .. } => (DriveStop::NeedsHuman, state, why),
         Stop::Failed { state, why } => {
             let reason = format!("`{state}` failed: {why}; the same command tries it again");
@@ -168,7 +175,9 @@ fn go_through<'p>(
             (DriveStop::NotReady, state, reason)
         }
         Stop::Limit { state } => {
-            let reason = format!("{ran} states were run, the last one is `{state}`; the same command goes on");
+            let were = if ran == 1 { "was" } else { "were" };
+            let reason =
+                format!("{} {were} run, the last one is `{state}`; the same command goes on", counted(ran, "state"));
             (DriveStop::Limit, state, reason)
         }
     };

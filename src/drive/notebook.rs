@@ -9,7 +9,7 @@ use crate::drive::command::{DriverCommands, things};
 use crate::drive::driven::{Audience, Drive, given, given_last, tell};
 use crate::drive::known::{Check, Known, run_to_drive, take_up};
 use crate::drive::report::DriveReport;
-use crate::engine::{Caller, History};
+use crate::engine::{Caller, History, Refusal, in_doubt};
 use crate::machine::{Machine, State};
 use crate::model::{Explain as _, Question, ReportType, RunId, SessionId, StateName, StepStatus, slug};
 use crate::runs::driver::{DRIVER, DRIVER_DIR};
@@ -245,7 +245,12 @@ impl<'p> RunNotebook<'p> {
         let reporter = Reporter { missing, is_driver: true, ..Reporter::default() };
         let answer = emit_by(&self.cx, &request, &reporter)?;
         self.has_begun = true;
-        self.known.warnings.extend(answer.data.warnings);
+        for warning in answer.data.warnings {
+            // What stays as it is, is said once.
+            if !self.known.warnings.contains(&warning) {
+                self.known.warnings.push(warning);
+            }
+        }
         Ok(())
     }
 
@@ -257,6 +262,19 @@ impl<'p> RunNotebook<'p> {
         let project = self.cx.project()?;
         let run = open_run_exactly(&project, self.drive.run.as_str())?;
         Ok(for_reading(&project, &*run)?.history)
+    }
+
+    /// Why the run is still open; none if it is not.
+    pub(super) fn keeps_open(&self) -> Result<Option<String>> {
+        let history = self.history()?;
+        if history.state().status().is_terminal() {
+            return Ok(None);
+        }
+        let ids: Vec<_> = in_doubt(&history).into_iter().map(|doubt| doubt.id).collect();
+        if ids.is_empty() {
+            return Ok(Some("its last state has not ended".to_owned()));
+        }
+        Ok(Some(Refusal::InDoubt { ids }.to_string()))
     }
 
     /// Whether the run has an open question of a state.

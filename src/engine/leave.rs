@@ -20,7 +20,7 @@ pub(super) fn undone(machine: Option<&Machine>, from: &StateName, to: &StateName
         return None;
     }
     let work = history.work(from);
-    if is_undone(history, machine, &work) { Some(Undone::new(machine, from, &work)) } else { None }
+    if is_undone(history, machine, &work) { Some(Undone::new(machine, from, &work).before(to, machine)) } else { None }
 }
 
 /// What is open in `phase` besides the activity `id`, which is about to be recorded as done; `None` if that record
@@ -57,7 +57,7 @@ pub(super) fn is_undone(history: &History, machine: Option<&Machine>, work: &Pha
     !(work.is_untouched() && is_unknown)
 }
 
-/// Refuses the activity of an interview that goes on, unless it is given up: its document says how it ends.
+/// Refuses the activity of an interview that goes on or was given up, unless it is given up: its document says how it ends.
 ///
 /// # Errors
 /// [`Refusal::InterviewOpen`].
@@ -67,8 +67,8 @@ pub(super) fn refuse_of_interview(run: &RunDocument, trail: &dyn Trail, activity
     if gives_up || !may_be_interview(id.as_str()) || !run.state.open_activities.contains(id.as_str()) {
         return Ok(());
     }
-    match trail.history().and_then(|history| history.begun_interview(id.as_str())) {
-        Some(begun) => Err(Refusal::of_interview(&begun)),
+    match trail.history().and_then(|history| history.interview_under(id.as_str())) {
+        Some(document) => Err(Refusal::InterviewOpen { id: id.to_string(), document: document.to_owned() }),
         None => Ok(()),
     }
 }
@@ -172,7 +172,7 @@ pub fn complete_by_leaving(
     if shows_nothing && !is_strict(machine) {
         return Ok(());
     }
-    Err(Refusal::NotDone(vec![Undone::new(machine, from, &work)]))
+    Err(Refusal::NotDone(vec![Undone::new(machine, from, &work).before(to, machine)]))
 }
 
 /// Whether `to` is behind `from`, so that the run goes back for another round.

@@ -42,7 +42,8 @@ pub(super) fn unproved(
             history.is_some_and(|history| history.state().phase().is_none()) && !machine.initial().contains(phase);
         let stays = history.filter(|history| history.state().document().state.is_in(phase));
         let found = seen_to_pass(stays, phase, requirement);
-        let required = Required { requirement, found, is_behind: false, at_end: to.is_none(), history };
+        let way_around = to.map_or(WayAround::Complete, |to| WayAround::Enter(to.clone()));
+        let required = Required { requirement, found, is_behind: false, way_around, history };
         if let Some(mut one) = required.lacks(trail)? {
             if is_ahead {
                 let how =
@@ -64,8 +65,8 @@ pub(crate) struct Required<'a> {
     pub(crate) found: Result<&'a Attempt, String>,
     /// Whether the run is past the phase.
     pub(crate) is_behind: bool,
-    /// Whether it is asked for because the run is to be completed.
-    at_end: bool,
+    /// How the run goes on without it, unless a person decides there.
+    way_around: WayAround,
     /// The run, if it has one.
     history: Option<&'a History>,
 }
@@ -103,8 +104,7 @@ impl Required<'_> {
     fn way_around(&self) -> WayAround {
         match self.history.and_then(|history| history.gate(&self.requirement.state)) {
             Some(_) => WayAround::None,
-            None if self.is_behind || self.at_end => WayAround::Complete,
-            None => WayAround::Leave,
+            None => self.way_around.clone(),
         }
     }
 
@@ -222,7 +222,8 @@ impl History {
     /// What is missing of `requirement`, whose phase the run left with what was asked for then: any place behind it shows it.
     pub(crate) fn missing_since(&self, requirement: &Requirement, why: String) -> Unproved {
         let (found, history) = (Err(why.clone()), Some(self));
-        let required = Required { requirement, found, is_behind: true, at_end: false, history };
+        let way_around = WayAround::Complete;
+        let required = Required { requirement, found, is_behind: true, way_around, history };
         Unproved { is_elsewhere: false, ..required.missing(why) }
     }
 
@@ -278,7 +279,8 @@ impl History {
             if is_behind && (was_shown || self.reason_to_skip(phase, &requirement.exec).is_some()) {
                 continue;
             }
-            all.push(Required { requirement, found, is_behind, at_end: false, history: Some(self) });
+            let way_around = if is_behind { WayAround::Complete } else { WayAround::None };
+            all.push(Required { requirement, found, is_behind, way_around, history: Some(self) });
         }
         all
     }

@@ -467,7 +467,7 @@ pub struct Undone {
 }
 
 impl Undone {
-    /// Describes the phase with this work.
+    /// Describes the phase with this work, around which there is no way yet.
     #[must_use]
     pub fn new(machine: Option<&Machine>, phase: &StateName, work: &PhaseWork<'_>) -> Self {
         // The last open attempt is the latest one, which is named apart.
@@ -481,8 +481,16 @@ impl Undone {
             others: others.iter().map(|open| format!("{} {}", open.number, open.id)).collect(),
             withdrawn: work.withdrawn,
             back: machine.map(|machine| machine.back_from(phase)).unwrap_or_default(),
-            way_around: way_around(machine, phase),
+            way_around: WayAround::None,
         }
+    }
+
+    /// The same where the run is to go on to `to`: a gate it leaves only as a person decides.
+    pub(super) fn before(self, to: &StateName, machine: Option<&Machine>) -> Self {
+        if machine.is_some_and(|machine| machine.gates().contains(&self.phase)) {
+            return self;
+        }
+        Self { way_around: WayAround::Enter(to.clone()), ..self }
     }
 
     /// The same where the run is to be completed.
@@ -506,17 +514,9 @@ impl Undone {
     pub(super) fn of_record(machine: Option<&Machine>, phase: &StateName, id: &str, status: ActivityStatus) -> Self {
         let back = machine.map(|machine| machine.back_from(phase)).unwrap_or_default();
         let latest = Some((None, id.to_owned()));
-        let way_around = way_around(machine, phase);
+        let way_around = WayAround::None;
         let (phase, status) = (phase.clone(), status.into());
         Self { phase, status, latest, recorded: None, others: Vec::new(), withdrawn: false, back, way_around }
-    }
-}
-
-/// How a run leaves `phase` although its work is not done: a gate it leaves only as a person decides.
-fn way_around(machine: Option<&Machine>, phase: &StateName) -> WayAround {
-    match machine {
-        Some(machine) if machine.gates().contains(phase) => WayAround::None,
-        _ => WayAround::Leave,
     }
 }
 

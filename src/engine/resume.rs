@@ -139,7 +139,8 @@ fn find_verdict(history: &History, outlook: &Outlook<'_>, in_doubt: &[InDoubt], 
             0 => String::new(),
             more => format!(" (and {})", counted(more, "more question")),
         };
-        let reason = format!("`{}`{who} waits for an answer: {}{more}", question.step, question.prompt);
+        // Before the prompt, which lists may cut.
+        let reason = format!("`{}`{who} waits for an answer{more}: {}", question.step, question.prompt);
         return (Verdict::NeedsHuman, reason, next(Action::Answer));
     }
     // The end of a run closes its questions, and the interview goes on when the run does.

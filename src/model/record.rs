@@ -175,15 +175,15 @@ pub struct Unproved {
 }
 
 /// How a run goes on without what a phase requires.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum WayAround {
     /// With no reason: a person decides there.
     #[default]
     None,
     /// With none either: the run would only begin.
     Begin,
-    /// The phase is left for a reason.
-    Leave,
+    /// The next phase is begun for a reason.
+    Enter(StateName),
     /// The run is completed for a reason.
     Complete,
 }

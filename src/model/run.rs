@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 
 use crate::model::named::named;
 use crate::model::{
-    Gate, IdList, Issue, Number, Question, RunId, Seq, SessionId, StateName, StepStatus, Steps, Timestamp, Unsettled,
-    WorkflowId,
+    Gate, GateStatus, IdList, Issue, Number, Question, RunId, Seq, SessionId, StateName, StepStatus, Steps, Timestamp,
+    Unsettled, WorkflowId,
 };
 
 named! {
@@ -138,6 +138,15 @@ pub struct Owned {
 }
 
 impl Owned {
+    /// Whether the run is completed past a gate, or in it, without a person's decision: only an edit or a repair does that.
+    #[must_use]
+    pub fn is_undecided(&self) -> bool {
+        let mut gates = self.gates.iter();
+        self.status == RunStatus::Completed
+            && gates
+                .any(|gate| gate.status.is_doubtful() || gate.status != GateStatus::Approved && self.is_in(&gate.phase))
+    }
+
     /// A copy with another list of completed activities. Does not copy the old list, which may be long.
     #[must_use]
     pub fn with_completed(&self, completed_activities: IdList) -> Self {
@@ -182,7 +191,7 @@ impl Owned {
 }
 
 named! {
-    /// What an active run with reported steps is doing, if that says more than its status.
+    /// What a run is doing, if that says more than its status. One that is over does nothing.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
     pub enum Doing {
         /// A question is open.
@@ -200,6 +209,9 @@ impl Doing {
     /// Derives it from what `run.yaml` says.
     #[must_use]
     pub fn of(run: &Owned) -> Option<Self> {
+        if run.is_undecided() {
+            return Some(Self::Waiting);
+        }
         if run.status != RunStatus::Active {
             return None;
         }
@@ -229,7 +241,7 @@ pub struct RunHead {
     pub status: RunStatus,
     /// The current phase.
     pub phase: Option<StateName>,
-    /// What an active run is doing, if that says more than its status.
+    /// What the run is doing, if that says more than its status.
     pub doing: Option<Doing>,
     /// Why it is blocked, or that its session ended.
     pub blocked_reason: Option<String>,
@@ -267,6 +279,12 @@ pub struct RunSummary {
 }
 
 impl RunHead {
+    /// Whether the run is over. One that was completed past a gate without a person's decision still waits for that.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.status.is_terminal() && self.doing != Some(Doing::Waiting)
+    }
+
     /// The run's status in one word: what it is doing, if that says more than its own status.
     #[must_use]
     pub fn word(&self) -> &'static str {

@@ -66,11 +66,13 @@ impl Advice {
         self
     }
 
-    /// The advice for a run with a driver: the driver begins the work, so its command replaces the one here.
-    fn driven_by(mut self, driver: Driver) -> Self {
+    /// The advice for a run with a driver: the driver begins the work, so its command replaces the one here. Where it would
+    /// stop for a person's choice, it comes last.
+    fn driven_by(mut self, driver: Driver, action: Action) -> Self {
+        let place = if action == Action::ChoosePhase && !driver.chooses { self.alternatives.len() } else { 0 };
         let never_run_here = driver.never_run_here;
         let way = Alternative { never_run_here, ..Alternative::new(driver.when(), driver.command) };
-        self.alternatives.insert(0, way);
+        self.alternatives.insert(place, way);
         Self { command: None, ..self }
     }
 
@@ -159,7 +161,7 @@ pub(super) fn advice(
     // A driver would refuse to begin beside it.
     let is_left = plan.in_doubt.iter().any(|doubt| doubt.process.is_some());
     match driver {
-        Some(driver) if is_work(next.action) && !is_left => advice.driven_by(driver),
+        Some(driver) if is_work(next.action) && !is_left => advice.driven_by(driver, next.action),
         _ => advice,
     }
 }
@@ -228,14 +230,21 @@ impl Words<'_> {
     fn work(&self, action: Action, phase: &StateName, machine: Option<&Machine>) -> Advice {
         let done = self.outcome_of(phase, ActivityStatus::Passed);
         let implied = self.completed_by_begin(phase, machine);
-        let advice = if implied.is_empty() {
+        // Only its document says that an interview began or went well.
+        let is_interview = self.history.given_up_interview(phase).is_some();
+        let advice = if is_interview {
+            Advice::default()
+        } else if implied.is_empty() {
             Advice { command: Some(self.begin(phase)), alternatives: Vec::new() }
         } else {
             // `Advice::command` never marks anything as done, and this begin does.
             let when = format!("`{phase}` is to be begun, which also says that {} is done", implied.join(", "));
             Advice::default().or(when, self.begin(phase))
         };
-        let mut advice = self.try_again(advice, phase).or(format!("the work of `{phase}` is done"), done);
+        let mut advice = self.try_again(advice, phase);
+        if !is_interview {
+            advice = advice.or(format!("the work of `{phase}` is done"), done);
+        }
         if action == Action::WorkPhase
             && let Some(machine) = machine
         {

@@ -36,6 +36,8 @@ pub(in crate::runs) struct Driver {
     pub(in crate::runs) command: Suggestion,
     /// Where it comes from, if this machine never ran its commands in this project.
     pub(in crate::runs) never_run_here: Option<CommandSource>,
+    /// Whether it chooses where several states can follow; otherwise it stops there for a person.
+    pub(in crate::runs) chooses: bool,
 }
 
 impl Driver {

@@ -2,7 +2,8 @@
 
 use crate::engine::{GateTurn, Refusal, ReportRefusal, StepFault, Unanswered, Undone, state_names};
 use crate::model::{
-    ActivityStatus, Help, Kind, LastSeen, Problem, RunId, Seq, StateName, Suggestion, Unproved, WayAround, did_you_mean,
+    ActivityStatus, Help, Kind, LastSeen, Problem, RunId, Seq, StateName, Suggestion, Unproved, WayAround,
+    did_you_mean, slug,
 };
 use crate::runs::commands::{self, answer, prove};
 
@@ -277,9 +278,7 @@ fn not_done(run: &RunId, undone: &[Undone]) -> Help {
         "do it and record it"
     };
     let mut help = Help::from(format!("{record}{back}; "));
-    if let Some(first) = undone.first()
-        && let Some(command) = without(run, &first.phase, undone.iter().map(|one| one.way_around))
-    {
+    if let Some(command) = without(run, undone.iter().map(|one| &one.way_around)) {
         help = help + command + " goes on without it; ";
     }
     help + resume(run) + " shows the commands"
@@ -316,28 +315,30 @@ fn not_proved(run: &RunId, missing: &[Unproved]) -> Help {
     changes.dedup();
     let and = if named.is_empty() || changes.is_empty() { "" } else { "; " };
     help = help + and + changes.join("; ");
-    let first = missing.first().map(|one| &one.phase);
-    match first.and_then(|phase| without(run, phase, missing.iter().map(|one| one.way_around))) {
+    match without(run, missing.iter().map(|one| &one.way_around)) {
         Some(command) => help + "; " + command + " goes on without it, and notes why",
         None => help,
     }
 }
 
-/// The command that goes on without what is missing in `phase`, for a reason.
-fn without(run: &RunId, phase: &StateName, ways: impl Iterator<Item = WayAround>) -> Option<Suggestion> {
-    let mut found = WayAround::Leave;
+/// The command that goes on without what is missing, for a reason. It says of no work that it passed.
+fn without<'w>(run: &RunId, ways: impl Iterator<Item = &'w WayAround>) -> Option<Suggestion> {
+    let mut found = None;
     for way in ways {
         match way {
             WayAround::None | WayAround::Begin => return None,
-            WayAround::Complete => found = way,
-            WayAround::Leave => {}
+            WayAround::Complete => found = Some(flow("complete", run)),
+            WayAround::Enter(to) => found = found.or_else(|| Some(begin(run, to))),
         }
     }
-    if found == WayAround::Complete {
-        return Some(flow("complete", run).example("skip-reason", "TEXT"));
-    }
-    let record = Suggestion::flow("record-activity").option("run-id", run).option("phase", phase).flag("advance");
-    Some(record.example("skip-reason", "TEXT"))
+    Some(found?.example("skip-reason", "TEXT"))
+}
+
+/// The command that begins work in `phase`.
+fn begin(run: &RunId, phase: &StateName) -> Suggestion {
+    let id = slug(phase.as_str(), 80).unwrap_or_else(|| "activity".to_owned());
+    let record = Suggestion::flow("record-activity").option("run-id", run).option("phase", phase).option("id", id);
+    record.option("status", ActivityStatus::Running)
 }
 
 /// The help for an open question that keeps the run in its phase.

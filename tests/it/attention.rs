@@ -97,8 +97,14 @@ fn a_question_waits_although_the_session_that_asks_is_alive() {
     assert_eq!(judged(&sandbox), json!({ "r1": ["waits", "question", "alive"] }));
     let card = sandbox.flow(["attention", "--json"]).ok().json()["runs"][0].clone();
     assert_eq!((&card["verdict"], &card["next"]["action"]), (&json!("needs_human"), &json!("answer")));
+    // A person gets the question and its command, and another session that the run is held.
+    let resumed = sandbox.flow(["resume", "r1", "--json"]).exits(4).json();
+    assert_eq!((&resumed["verdict"], &resumed["next"]["action"]), (&json!("needs_human"), &json!("answer")));
+    assert_eq!(resumed["notes"], json!(["session s1 holds the run"]));
+    assert_eq!(sandbox.flow(["resume", "r1", "--session", "s2", "--json"]).exits(5).json()["verdict"], "held");
     emit("user_answered", r#"{"answer":"That one."}"#);
     assert_eq!(judged(&sandbox), json!({ "r1": ["at_work", null, "alive"] }));
+    sandbox.flow(["resume", "r1"]).exits(5);
 }
 
 #[test]
@@ -256,6 +262,12 @@ fn a_wait_ends_when_the_run_is_over_or_needs_a_person_and_says_so_by_its_status(
     sandbox.flow(["complete", "r3", "--skip-reason", "done elsewhere"]).ok();
     assert_eq!(wait(&sandbox, &["r3"]).ok().stdout, "completed  r3  the run is completed\n");
     assert_eq!(wait(&sandbox, &["nosuch", "--json"]).exits(3).error()["code"], "run_not_found");
+    sandbox.flow(["start", "debug", "--id", "r4", "--another"]).ok();
+    sandbox.flow(["record-activity", "--run-id", "r4", "--id", "a"]).ok();
+    sandbox.flow(["record-activity", "--run-id", "r4", "--id", "b"]).ok();
+    let log = sandbox.read("r4", "events.jsonl").replace("\"a\"", "\"z\"");
+    std::fs::write(sandbox.path(".flow/runs/r4/events.jsonl"), log).unwrap();
+    wait(&sandbox, &["r4"]).exits(65);
     std::fs::write(sandbox.path(".flow/runs/r3/run.yaml"), "").unwrap();
     std::fs::write(sandbox.path(".flow/runs/r3/events.jsonl"), "").unwrap();
     wait(&sandbox, &["r3"]).exits(65);

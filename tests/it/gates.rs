@@ -689,3 +689,27 @@ fn a_report_says_why_the_run_is_blocked_or_over_and_that_it_waits() {
         says("active", json!("waiting"), json!(gate));
     }
 }
+
+#[test]
+fn a_run_that_an_edit_completed_before_the_decision_is_not_over_for_any_reader() {
+    let (sandbox, id) = waiting();
+    sandbox.flow(["list"]).ok();
+    sandbox.edit(&id, "status: active", "status: completed");
+    for adopted in [false, true] {
+        assert_eq!(sandbox.flow(["wait", &id, "--timeout", "5"]).exits(4).stdout.split(' ').next(), Some("approval"));
+        for (reader, what) in [
+            (&["attention"][..], "`confirm`"),
+            (&["list"], "waiting"),
+            (&["watch", "--once"], "Waits for you"),
+            (&["show", &id], "the run waits for a person: no one decided in `confirm`"),
+            (&["report", &id], "the run waits for a person: no one decided in `confirm`"),
+        ] {
+            let shown = sandbox.flow(reader).ok().stdout;
+            assert!(shown.contains(what), "{reader:?}, {adopted}: {shown}");
+        }
+        assert_eq!(sandbox.flow(["attention", "--json"]).ok().json()["runs"][0]["need"], "approval", "{adopted}");
+        let pruned = sandbox.flow(["prune", "--older-than", "0m", "--dry-run", "--json"]).ok().json()["pruned"].clone();
+        assert_eq!(pruned, json!([]), "{adopted}");
+        sandbox.flow(["set", &id, "--goal", &format!("g{adopted}")]).ok();
+    }
+}

@@ -171,6 +171,27 @@ fn a_run_that_git_never_had_is_found_in_the_stash_that_took_it() {
 }
 
 #[test]
+fn a_damaged_line_that_was_committed_is_damage_and_not_an_older_version() {
+    let repo = Repo::new();
+    repo.record("explore", "look");
+    let log = repo.sandbox.read(&repo.run, "events.jsonl").replace("\"look\"", "\"lxxk\"");
+    let path = repo.sandbox.path(format!(".flow/runs/{}/events.jsonl", repo.run));
+    std::fs::write(&path, &log).unwrap();
+    assert_eq!(repo.verdict(), "corrupt");
+    repo.commit();
+    assert_eq!(repo.verdict(), "corrupt");
+    // Where a commit has the whole line as well, that is named.
+    repo.sandbox.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    repo.repair();
+    repo.record("explore", "more");
+    repo.commit();
+    let log = repo.sandbox.read(&repo.run, "events.jsonl").replace("\"more\"", "\"mxre\"");
+    std::fs::write(&path, &log).unwrap();
+    repo.commit();
+    assert_eq!(repo.verdict(), "rewound");
+}
+
+#[test]
 fn a_run_of_which_nothing_is_left_here_is_named_with_the_stash_or_the_branch_that_has_it() {
     let sandbox = Sandbox::new();
     sandbox.git(&["commit", "-q", "--allow-empty", "-m", "first"]);

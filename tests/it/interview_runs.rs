@@ -157,3 +157,28 @@ fn a_fork_leaves_an_interview_to_the_run_that_its_document_names() {
         sandbox.flow(["verify"]).ok();
     }
 }
+
+#[test]
+fn an_interview_that_was_given_up_does_not_pass_by_a_record() {
+    for ends in [
+        &["record-activity", "--id", "interview-p", "--status", "failed"][..],
+        &["interview", "abandon", "p.md", "--yes"],
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.flow(["start", "start-issue", "--id", "r1"]).ok();
+        sandbox.flow(["interview", "start", "p.md", "--run-id", "r1"]).ok();
+        sandbox.flow(ends).ok();
+        let next = sandbox.flow(["resume", "r1", "--json"]).ok().json()["next"].clone();
+        assert_eq!(next["command"], Value::Null);
+        let ways: Vec<_> =
+            next["alternatives"].as_array().unwrap().iter().map(|way| way["command"].as_str().unwrap()).collect();
+        assert_eq!(ways[0], "flow interview run p.md --run-id r1", "{ends:?}");
+        assert!(ways.iter().all(|way| !way.contains("passed")), "{ways:?}");
+        for status in ["passed", "running"] {
+            let record = ["record-activity", "--id", "interview-p", "--status", status, "--json"];
+            assert_eq!(sandbox.flow(record).exits(1).error()["code"], "interview_open", "{ends:?} {status}");
+        }
+        sandbox.flow(["record-activity", "--id", "interview-p", "--status", "skipped", "--summary", "not needed"]).ok();
+        sandbox.flow(["record-activity", "--id", "explore", "--phase", "explore"]).ok();
+    }
+}

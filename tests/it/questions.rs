@@ -41,7 +41,7 @@ fn every_open_question_is_told_and_whose_it_is() {
         report(&sandbox, "build", "waiting_for_user", prompt, &["--step", "requirements", "--unit", unit]).ok();
     }
     let resumed = sandbox.flow(["resume", "r1", "--json"]).json();
-    let last = "`requirements` (T2) waits for an answer: question of T2 (and 1 more question)";
+    let last = "`requirements` (T2) waits for an answer (and 1 more question): question of T2";
     assert_eq!(resumed["reason"], last);
     let asked = |unit: &str| json!({ "step": "requirements", "unit": unit, "prompt": format!("question of {unit}") });
     assert_eq!(resumed["questions"], json!([asked("T1"), asked("T2")]));
@@ -49,7 +49,7 @@ fn every_open_question_is_told_and_whose_it_is() {
     assert!(page.contains("requirements  T1  question of T1\n"), "{page}");
     for line in [&["hud"][..], &["attention"], &["list"]] {
         let told = sandbox.flow(line).stdout;
-        assert!(told.contains("question of T2 · and 1 more"), "{line:?}: {told}");
+        assert!(told.contains("1 of 2 questions: question of T2"), "{line:?}: {told}");
     }
     let told = sandbox.flow(["report", "r1"]).ok().stdout;
     for unit in ["T1", "T2"] {

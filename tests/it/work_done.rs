@@ -1032,3 +1032,77 @@ fn what_the_end_of_a_run_passed_over_is_to_be_done_when_the_run_goes_on() {
         assert!(refused["message"].as_str().unwrap().contains("`plan` is not done"), "{how}: {refused}");
     }
 }
+
+#[test]
+fn the_way_around_that_a_refusal_names_says_of_no_work_that_it_passed() {
+    let graph = "initial: plan\nstates:\n  plan: {type: agent, transition: {next: [look, write]}}\n  look: {type: agent, transition: {next: [write]}}\n  \
+                 write: {type: terminal}\n";
+    for (workflow, phase, to) in [("start-issue", "preflight", "explore"), ("job", "plan", "write")] {
+        let sandbox = Sandbox::new();
+        std::fs::create_dir_all(sandbox.path(".flow/workflows")).unwrap();
+        std::fs::write(sandbox.path(".flow/workflows/job.graph.yaml"), graph).unwrap();
+        sandbox.flow(["start", workflow, "--id", "r1"]).ok();
+        sandbox.flow(["record-activity", "--id", phase, "--status", "failed"]).ok();
+        let help = sandbox.flow(["advance", "r1", "--to", to, "--json"]).exits(1).error()["help"].clone();
+        let around = format!(
+            "`flow record-activity --run-id r1 --phase {to} --id {to} --status running --skip-reason 'TEXT'` goes on without it"
+        );
+        assert!(help.as_str().unwrap().contains(&around), "{help}");
+        let way = ["record-activity", "--run-id", "r1", "--phase", to, "--id", to, "--status", "running"];
+        sandbox.flow([&way[..], &["--skip-reason", "the tests are red"]].concat()).ok();
+        let shown = sandbox.flow(["show", "r1", "--json"]).ok().json();
+        assert_eq!(
+            (&shown["state"]["current_phase"], &shown["state"]["open_activities"]),
+            (&json!(to), &json!([phase, to]))
+        );
+        assert_eq!(shown["steps"][0]["skip_reason"], "the tests are red", "{workflow}");
+        assert!(sandbox.flow(["report", "r1"]).ok().stdout.contains("the tests are red"), "{workflow}");
+    }
+}
+
+#[test]
+fn reports_do_not_end_a_run_in_which_the_outcome_of_recorded_work_is_unknown() {
+    let graph = "initial: plan\nstates:\n  plan: {type: agent, transition: {next: [end]}}\n  end: {type: terminal}\n";
+    for way in ["advance", "emit", "drive", "interview"] {
+        let sandbox = Sandbox::new();
+        std::fs::create_dir_all(sandbox.path(".flow/workflows")).unwrap();
+        std::fs::write(sandbox.path(".flow/workflows/job.graph.yaml"), graph).unwrap();
+        sandbox.flow(["start", "job", "--id", "r1"]).ok();
+        let mut id = "deploy";
+        if way == "interview" {
+            sandbox.flow(["interview", "start", "p.md", "--run-id", "r1"]).ok();
+            id = "interview-p";
+        } else {
+            sandbox.flow(["record-activity", "--id", id, "--status", "running"]).ok();
+        }
+        let why = format!("the run stays open, since the outcome of {id} is not recorded");
+        match way {
+            "drive" => {
+                let report =
+                    sandbox.flow(["drive", "job", "--run-id", "r1", "--on", "agent=true", "--json"]).exits(4).json();
+                let reason = format!("`end` is done, and the run stays open: the outcome of {id} is not recorded");
+                assert_eq!((&report["stop"], &report["reason"]), (&json!("needs_human"), &json!(reason)));
+            }
+            "emit" => {
+                for step in ["plan", "end"] {
+                    let args =
+                        ["emit", "--workflow", "job", "--run-id", "r1", "--type", "status_change", "--step", step];
+                    sandbox.flow([&args[..], &["--data", r#"{"status":"completed"}"#]].concat()).ok();
+                }
+            }
+            _ => {
+                let report = sandbox.flow(["advance", "r1", "--summary", "done", "--json"]).ok().json();
+                assert!(report["warnings"].as_array().unwrap().contains(&json!(why)), "{report}");
+            }
+        }
+        assert_eq!(sandbox.flow(["show", "r1", "--json"]).ok().json()["state"]["status"], "active", "{way}");
+        if way == "interview" {
+            assert_eq!(sandbox.flow(["complete", "r1", "--json"]).exits(1).error()["code"], "interview_open");
+            continue;
+        }
+        assert_eq!(sandbox.flow(["complete", "r1", "--json"]).exits(1).error()["code"], "outcome_unknown");
+        sandbox.flow(["record-activity", "--id", id]).ok();
+        sandbox.flow(["complete", "r1"]).ok();
+        sandbox.flow(["verify", "r1"]).ok();
+    }
+}

@@ -47,7 +47,7 @@ pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> Ended {
     let shown = filter.limit.unwrap_or(SHOWN).min(report.runs.len());
     let now = cx.now();
     // Programs get what the list has without reading any log.
-    let open = report.runs[..shown].iter().filter(|run| !out.is_json() && !run.head.status.is_terminal());
+    let open = report.runs[..shown].iter().filter(|run| !out.is_json() && !run.head.is_over());
     let cards = runs::cards_of(&cx.offline(), open.map(|run| &run.head.run_id))?;
     let names = short_names(cx, report.runs[..shown].iter().map(|run| &run.head.run_id));
     let exit = out.answer(&report, |page| fill(&report, &names, &cards, shown, now, page));

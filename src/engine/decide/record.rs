@@ -46,12 +46,14 @@ impl Decider<'_> {
             self.refuse_advance(&phase, to, &activity)?;
             let back = is_way_back(machine, &phase, to);
             if !activity.status().is_completed() && !back {
-                unfinished.push(Undone::of_record(machine, &phase, id.as_str(), activity.status()));
+                let undone = Undone::of_record(machine, &phase, id.as_str(), activity.status());
+                unfinished.push(undone.before(to, machine));
             } else if !back
                 && run.state.is_in(&phase)
                 && let Some(history) = trail.history()
             {
-                unfinished.extend(open_beside(history, machine, &phase, id.as_str(), &settles));
+                let beside = open_beside(history, machine, &phase, id.as_str(), &settles);
+                unfinished.extend(beside.map(|undone| undone.before(to, machine)));
             }
         }
         let unproved = self.unproved_by_record(&left, &phase, advanced_to.as_ref())?;

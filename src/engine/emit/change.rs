@@ -125,8 +125,8 @@ impl EmitDraft<'_> {
             && statuses.contains(&StepStatus::Completed)
     }
 
-    /// Whether the run may end with this report on `step`, which it entered from `from`: no gate waits, and in a workflow
-    /// written as phases nothing is left undone or in doubt.
+    /// Whether the run may end with this report on `step`, which it entered from `from`: no gate waits, no outcome of recorded
+    /// work is unknown, and in a workflow written as phases nothing is left undone.
     fn may_end(&self, step: &StateName, from: Option<&StateName>) -> bool {
         for gate in &self.gates {
             // This report is newer than any decision about its own step.
@@ -135,10 +135,15 @@ impl EmitDraft<'_> {
                 return false;
             }
         }
-        if !is_strict(self.machine) {
+        if !is_strict(self.machine) && self.state.document().state.open_activities.is_empty() {
             return true;
         }
         let Some(history) = self.history_now() else { return true };
+        if !is_strict(self.machine) {
+            // Reports complete steps, and not the work that was recorded as running beside them.
+            let own = recorded_step_id(step);
+            return in_doubt(&history).iter().all(|doubt| doubt.number.is_none() || doubt.id == own);
+        }
         // The history is that of before this report, which settles its step and the one that it leaves.
         let is_settled = history.unsettled().iter().all(|(phase, _)| *phase == step || Some(*phase) == from);
         let is_certain = in_doubt(&history).iter().all(|doubt| doubt.id == step.as_str());

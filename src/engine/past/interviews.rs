@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::engine::{Attempt, History};
-use crate::model::{ActivityStatus, BadName, INTERVIEW, Question, Unit, slug};
+use crate::model::{ActivityStatus, BadName, INTERVIEW, Question, StateName, Unit, slug};
 
 /// What the summary of the activity begins with while the interview goes on; the document's path follows.
 const ABOUT: &str = "interview about ";
@@ -86,6 +86,21 @@ impl History {
     /// The interview with this activity, if the run waits for it.
     pub(crate) fn begun_interview(&self, id: &str) -> Option<BegunInterview<'_>> {
         self.begun_interviews().into_iter().find(|begun| begun.attempt.id == id)
+    }
+
+    /// The document of the interview that began under this id, whatever became of it.
+    pub(crate) fn interview_under(&self, id: &str) -> Option<&str> {
+        if !may_be_interview(id) {
+            return None;
+        }
+        self.attempts.iter().rev().filter(|attempt| attempt.id == id).find_map(Attempt::interview)
+    }
+
+    /// The document of the interview that was given up, and whose activity is the last one that is open in `phase`.
+    pub(crate) fn given_up_interview(&self, phase: &StateName) -> Option<&str> {
+        let work = self.work(phase);
+        let last = work.open.last().filter(|last| last.status != ActivityStatus::Running)?;
+        self.interview_under(&last.id)
     }
 
     /// Leaves out the interviews that go on, since a document has one run; gives their documents. A fork begins with the

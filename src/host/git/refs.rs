@@ -81,21 +81,10 @@ impl fmt::Display for GitRef {
 }
 
 impl Git {
-    /// The references whose version of `path` below `dir` contains `text`, as [`Self::named_refs_with`]; if there are none, the
-    /// last commit in which it did.
-    #[must_use]
-    pub fn refs_with(&self, dir: &Path, path: &Path, text: &str) -> Vec<GitRef> {
-        let refs = self.named_refs_with(dir, path, text);
-        if !refs.is_empty() || self.top(dir).is_none() {
-            return refs;
-        }
-        self.commit_with(dir, &format!(":(literal){}", path.display()), text).into_iter().collect()
-    }
-
     /// The references whose version of `path` below `dir` contains `text`: branches, the stash, remote-tracking
     /// branches and tags, in this order, the latest first. Empty if it is unknown.
     #[must_use]
-    pub fn named_refs_with(&self, dir: &Path, path: &Path, text: &str) -> Vec<GitRef> {
+    pub fn refs_with(&self, dir: &Path, path: &Path, text: &str) -> Vec<GitRef> {
         let count = format!("--count={BRANCHES}");
         let list = ["for-each-ref", "--sort=-creatordate", &count, "--format=%(refname)"];
         let listed = match self.ask(dir, &[&list[..], &PLACES].concat()) {
@@ -159,7 +148,21 @@ impl Git {
     /// The version of `path` below `dir` in the commit that is checked out; `None` if there is none.
     #[must_use]
     pub fn committed(&self, dir: &Path, path: &str) -> Option<Vec<u8>> {
-        let answer = self.ask(dir, &["cat-file", "blob", &format!("HEAD:./{path}")]).ok()?;
+        self.version_in(dir, "HEAD", path)
+    }
+
+    /// The version of `path` below `dir` at `place`; `None` if there is none.
+    #[must_use]
+    pub fn version(&self, dir: &Path, place: &GitRef, path: &str) -> Option<Vec<u8>> {
+        let tracked = self.version_in(dir, &place.revision(), path);
+        match place {
+            GitRef::Stash => tracked.or_else(|| self.version_in(dir, STASHED_UNTRACKED, path)),
+            _ => tracked,
+        }
+    }
+
+    fn version_in(&self, dir: &Path, revision: &str, path: &str) -> Option<Vec<u8>> {
+        let answer = self.ask(dir, &["cat-file", "blob", &format!("{revision}:./{path}")]).ok()?;
         answer.status.success().then_some(answer.out)
     }
 
@@ -183,8 +186,12 @@ impl Git {
         asked.is_ok_and(|answer| answer.status.success())
     }
 
-    /// The last commit that has a version of `path` with `text`, on any branch or in the reflog.
-    fn commit_with(&self, dir: &Path, path: &str, text: &str) -> Option<GitRef> {
+    /// The last commit that brought `text` into `path` below `dir`, or before the one that took it away, on any branch or in the
+    /// reflog.
+    #[must_use]
+    pub fn commit_with(&self, dir: &Path, path: &Path, text: &str) -> Option<GitRef> {
+        self.top(dir)?;
+        let path = &format!(":(literal){}", path.display());
         // The last commit that brought the text or took it away. A merge is compared with each of its parents.
         let search = ["log", "--all", "--reflog", "-m", "--no-renames", "-1", "--format=%H %P"];
         let found = self.line(dir, &[&search[..], &["-S", text, "--", path]].concat())?;

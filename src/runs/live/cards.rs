@@ -70,7 +70,7 @@ impl CardFilter {
     pub(crate) fn takes<'r>(&self, run: &ListedRun, reason: impl FnOnce() -> Cow<'r, str>) -> bool {
         self.search.as_ref().is_none_or(|text| mentions(run, text) || reason().contains(text.as_str()))
             && (self.workflow.is_none() || self.workflow.as_deref() == Some(run.head.workflow.as_str()))
-            && (self.status.is_none() || !run.head.status.is_terminal() || self.status == Some(run.head.status))
+            && (self.status.is_none() || !run.head.is_over() || self.status == Some(run.head.status))
     }
 }
 

@@ -69,7 +69,7 @@ enum FeedRow {
 impl FeedRow {
     fn of_summary(summary: RunSummary) -> FromSummary<Self> {
         // What an open run needs does not follow from its summary.
-        if !summary.head.status.is_terminal() {
+        if !summary.head.is_over() {
             return FromSummary::ToRead(summary.head.run_id);
         }
         let last_seq = summary.last_seq;

@@ -5,14 +5,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::{Action, Drift, Hold, LeftUndone, Lives, Outlook, Plan, Presence, Undone, Verdict};
 use crate::machine::Machine;
-use crate::model::{ActivityStatus, Doing, RunSummary, SESSION_ENDED, Seq, SessionId, StepStatus, Timestamp, named};
+use crate::model::{
+    ActivityStatus, Doing, RunHead, RunSummary, SESSION_ENDED, Seq, SessionId, StepStatus, Timestamp, named,
+};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
 use crate::runs::holder::process_of;
 use crate::runs::host_note::{is_alive, is_dead};
 use crate::runs::look::cause::{Cause, Need, cause_of};
 use crate::runs::look::life::{BegunUnit, begun_unit, lives_then};
-use crate::runs::look::outlook::{Definitions, NextReport, NextSteps, OpenedRun, next_steps, outlook, plan_for};
+use crate::runs::look::outlook::{Definitions, NextReport, NextSteps, OpenedRun, next_steps, outlook, plan_for_person};
 use crate::runs::open::listed::ListedRun;
 use crate::runs::open::listing::{head_of, text_of};
 use crate::runs::open::recap::{from_log, from_recap};
@@ -174,7 +176,7 @@ fn read_card_alone(
         None => {
             // Before the log, which may be long: most runs are over, and of those the summary is enough.
             if let Some(text) = text_of(project, run)?
-                && text.document().state.status.is_terminal()
+                && RunHead::from(text.document()).is_over()
             {
                 return Ok((Card::of_over(text.document().into()), None));
             }
@@ -182,7 +184,7 @@ fn read_card_alone(
         }
     };
     let document = view.history.state().document();
-    if document.state.status.is_terminal() {
+    if RunHead::from(document).is_over() {
         return Ok((Card::of_over(document.into()), None));
     }
     let card = assess(OpenedRun { project, run, view: &view }, definitions).card;
@@ -202,15 +204,7 @@ pub(in crate::runs) fn assess(opened: OpenedRun<'_>, definitions: &Definitions) 
 
 fn conclude(opened: OpenedRun<'_>, mut outlook: Outlook<'_>, holder: Option<HolderLife>) -> Assessment {
     let view = opened.view;
-    let mut plan = plan_for(opened, &outlook);
-    if plan.verdict == Verdict::Held {
-        let free = Outlook { presence: Presence::Free, drift: Drift::None, ..outlook.clone() };
-        let for_anyone = plan_for(opened, &free);
-        // A session that waits for an answer is not at work, so the card says what the run waits for.
-        if for_anyone.verdict == Verdict::NeedsHuman {
-            (outlook, plan) = (free, for_anyone);
-        }
-    }
+    let plan = plan_for_person(opened, &mut outlook);
     let summary = RunSummary { head: head_of(view), ..RunSummary::from(view.history.state().document()) };
     if plan.verdict == Verdict::Done {
         let notes = view.notes.clone();

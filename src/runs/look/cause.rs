@@ -100,13 +100,14 @@ impl Cause {
         }
     }
 
-    /// The text, and behind it the exit status, or how many other questions wait.
+    /// The text, behind it the exit status, or in front of it how many questions wait.
     #[must_use]
     pub fn in_words(&self) -> String {
         match (self.exit_code, self.more_questions) {
             (Some(code), _) => format!("{} · exit {code}", self.text),
             (None, None) => self.text.clone(),
-            (None, Some(more)) => format!("{} · and {more} more", self.text),
+            // In front, since a long question is cut.
+            (None, Some(more)) => format!("1 of {} questions: {}", more.get() + 1, self.text),
         }
     }
 }

@@ -39,7 +39,8 @@ pub(in crate::runs) fn driver_from_here(project: &OpenedProject, view: &View) ->
         Some(things) if is_accepted(project, &things) => None,
         _ => Some(source(view, run)),
     };
-    Some(Driver { command, never_run_here })
+    let chooses = options.iter().any(|option| option == "--choose" || option == "--choose-url");
+    Some(Driver { command, never_run_here, chooses })
 }
 
 /// What a driver command runs and asks. None if it is not written as flow writes it: then nothing is known of it.

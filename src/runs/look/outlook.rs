@@ -14,6 +14,7 @@ use crate::model::{Execution, RunId, StateName, Suggestion, Unproved, WorkflowId
 use crate::runs::advice::{Advice, Alternative, adopt, advice, bring_back, share, unknown_driver};
 use crate::runs::commands::{NamedNow, reopen};
 use crate::runs::context::OpenedProject;
+use crate::runs::driver::Driver;
 use crate::runs::here::{interview_command, place_of_caller};
 use crate::runs::look::driven::driver_from_here;
 use crate::runs::look::life::lives;
@@ -100,6 +101,21 @@ pub(super) fn plan_for(opened: OpenedRun<'_>, outlook: &Outlook<'_>) -> Plan {
     plan
 }
 
+/// As [`plan_for`], for a person: what a run waits for comes before the session that holds it, which is not at work then.
+pub(super) fn plan_for_person(opened: OpenedRun<'_>, outlook: &mut Outlook<'_>) -> Plan {
+    let plan = plan_for(opened, outlook);
+    if plan.verdict != Verdict::Held {
+        return plan;
+    }
+    let free = Outlook { presence: Presence::Free, drift: Drift::None, ..outlook.clone() };
+    let for_anyone = plan_for(opened, &free);
+    if for_anyone.verdict != Verdict::NeedsHuman {
+        return plan;
+    }
+    *outlook = free;
+    for_anyone
+}
+
 /// What to do next in a run, and notes for people.
 pub(in crate::runs) struct NextSteps {
     pub(in crate::runs) next: NextReport,
@@ -114,12 +130,12 @@ fn named_now(project: &OpenedProject, exec: &Execution) -> NamedNow {
 }
 
 /// A plan in commands that this machine may run.
-fn advice_here(project: &OpenedProject, view: &View, plan: &Plan) -> Advice {
+fn advice_here(project: &OpenedProject, view: &View, plan: &Plan, driver: Option<Driver>) -> Advice {
     advice(
         &view.history,
         plan,
         view.machine.as_ref(),
-        driver_from_here(project, view),
+        driver,
         view.last_seen(),
         &|exec| named_now(project, exec),
         &|one| obstacle(project, one).is_some(),
@@ -130,7 +146,7 @@ fn advice_here(project: &OpenedProject, view: &View, plan: &Plan) -> Advice {
 pub(super) fn next_steps(opened: OpenedRun<'_>, outlook: &Outlook<'_>, plan: &Plan) -> NextSteps {
     let OpenedRun { project, run, view } = opened;
     let document = view.history.state().document();
-    let mut advice = advice_here(project, view, plan);
+    let mut advice = advice_here(project, view, plan, driver_from_here(project, view));
     if plan.verdict == Verdict::Drifted {
         advice.alternatives = ways_after_drift(project, view, outlook);
     }
@@ -168,6 +184,15 @@ pub(super) fn next_steps(opened: OpenedRun<'_>, outlook: &Outlook<'_>, plan: &Pl
             Ok(command) => {
                 let when = format!("a person is here to answer the questions of {document}");
                 advice.alternatives.push(Alternative::new(when, command));
+            }
+            Err(why) => notes.push(why),
+        }
+    }
+    if let Some(document) = given_up(&view.history, plan) {
+        match interview_command(project, run.id(), document) {
+            Ok(command) => {
+                let when = format!("the questions of {document} are to be answered after all");
+                advice.alternatives.insert(0, Alternative::new(when, command));
             }
             Err(why) => notes.push(why),
         }
@@ -232,6 +257,12 @@ fn asked_in<'h>(history: &'h History, plan: &Plan) -> Option<&'h str> {
     }
 }
 
+/// The path in the project of the document whose interview was given up, where the run is to go on with that work.
+fn given_up<'h>(history: &'h History, plan: &Plan) -> Option<&'h str> {
+    let is_work = matches!(plan.next.action, Action::WorkPhase | Action::RetryPhase);
+    history.given_up_interview(plan.next.phase.as_ref().filter(|_| is_work)?)
+}
+
 /// Today's definitions of workflows, each looked for once.
 #[derive(Debug, Default)]
 pub(in crate::runs) struct Definitions(Mutex<HashMap<WorkflowId, Option<Arc<Machine>>>>);
@@ -268,7 +299,8 @@ fn ways_after_drift(project: &OpenedProject, view: &View, outlook: &Outlook<'_>)
         ways.push(adopt(&state.id, None));
     }
     let before = Outlook { drift: Drift::None, ..outlook.clone() };
-    let advice = advice_here(project, view, &engine::resume(&view.history, &before));
+    // A driver does not go on under it.
+    let advice = advice_here(project, view, &engine::resume(&view.history, &before), None);
     let mut older = advice.alternatives;
     if let Some(command) = advice.command {
         older.insert(0, Alternative::new("it is to be begun", command));

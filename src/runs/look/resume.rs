@@ -15,7 +15,9 @@ use crate::runs::advice::{Alternative, join};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::here::place_of_caller;
-use crate::runs::look::outlook::{Definitions, NextReport, NextSteps, OpenedRun, next_steps, outlook, plan_for};
+use crate::runs::look::outlook::{
+    Definitions, NextReport, NextSteps, OpenedRun, next_steps, outlook, plan_for, plan_for_person,
+};
 use crate::runs::look::report::ReportedQuestion;
 use crate::runs::look::seen::{SeenEvidence, no_longer_shown, seen_evidence, unproved_now};
 use crate::runs::look::show::ShownUnit;
@@ -241,7 +243,9 @@ pub(in crate::runs) fn resume_here(
         Some(_) => engine::Presence::Free,
         None => presence(project, view.history.hold(), &caller)?,
     };
-    let mut report = report_of(OpenedRun { project, run: &*run, view: &view }, presence, asked, runs);
+    let opened = OpenedRun { project, run: &*run, view: &view };
+    let is_person = caller.session.is_none() && caller.shown_by.is_none();
+    let mut report = report_of(opened, presence, is_person, asked, runs);
     if let Some(doubt) = doubt {
         report.notes.push(format!("{doubt}; name another one to resume it"));
     }
@@ -253,10 +257,11 @@ pub(in crate::runs) fn resume_here(
     Ok((report, Some(view)))
 }
 
-/// The report about a run that can be read.
+/// The report about a run that can be read. `is_person`: the caller is not an agent.
 fn report_of(
     opened: OpenedRun<'_>,
     presence: engine::Presence,
+    is_person: bool,
     asked: Option<AskedForChanges<'_>>,
     runs: &Runs,
 ) -> ResumeReport {
@@ -274,10 +279,15 @@ fn report_of(
         }
         outlook.unproved = Some(unproved);
     }
-    let plan = plan_for(opened, &outlook);
+    let plan = if is_person { plan_for_person(opened, &mut outlook) } else { plan_for(opened, &outlook) };
     let NextSteps { next, mut notes } = next_steps(opened, &outlook, &plan);
     notes.extend(stale);
     let document = view.history.state().document();
+    if let Some(session) = document.state.session.as_ref().filter(|_| presence == engine::Presence::HeldByOther)
+        && plan.verdict == Verdict::NeedsHuman
+    {
+        notes.push(format!("session {session} holds the run"));
+    }
     let Plan { verdict, mut reason, completed, in_doubt, left_undone, begun_at, .. } = plan;
     let mut other_branch = None;
     if verdict != Verdict::Done

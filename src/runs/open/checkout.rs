@@ -1,5 +1,7 @@
 //! What git did to a run: restored an older log, joined two histories, or removed the files.
 
+use std::cell::LazyCell;
+
 use crate::codec::{LINE_START, RunText};
 use crate::engine::{Fault, Reconciled, joined};
 use crate::host::GitRef;
@@ -83,7 +85,7 @@ pub(crate) fn elsewhere(project: &OpenedProject, run: &dyn StoredRun) -> Error {
 /// The error for an id of which nothing is in this checkout, if a branch or the stash has its run.
 pub(crate) fn on_another_branch(project: &OpenedProject, id: &RunId) -> Option<Error> {
     let log = format!(".flow/runs/{id}/events.jsonl");
-    let places = project.cx.git.named_refs_with(project.root(), log.as_ref(), &begin_of_line(Seq(1)));
+    let places = project.cx.git.refs_with(project.root(), log.as_ref(), &begin_of_line(Seq(1)));
     if places.is_empty() { None } else { Some(Error::Elsewhere { run: id.clone(), places }) }
 }
 
@@ -157,8 +159,28 @@ pub(crate) fn places_of_lost(project: &OpenedProject, run: &dyn StoredRun, fault
 
 /// The places where git has a version of a run's log with the event `seq`.
 pub(crate) fn places_with(project: &OpenedProject, run: &dyn StoredRun, seq: Seq) -> Vec<GitRef> {
-    let log = run.address(Document::Log).from(project.root());
-    project.cx.git.refs_with(project.root(), log.as_ref(), &begin_of_line(seq))
+    let (git, root, begin) = (&project.cx.git, project.root(), begin_of_line(seq));
+    let log = run.address(Document::Log).from(root);
+    // A commit may have the damaged line itself, which begins as the event did.
+    let is_damaged = LazyCell::new(|| has_damaged_line(run, &begin));
+    let has_event = |place: &GitRef| {
+        if !*is_damaged {
+            return true;
+        }
+        let Some(version) = git.version(root, place, &log) else { return false };
+        LogScan::parse(&version).events().any(|event| event.seq == seq)
+    };
+    let mut places = git.refs_with(root, log.as_ref(), &begin);
+    places.retain(has_event);
+    if places.is_empty() {
+        places.extend(git.commit_with(root, log.as_ref(), &begin).filter(has_event));
+    }
+    places
+}
+
+/// Whether the log here has a line that begins like this and is not an event.
+fn has_damaged_line(run: &dyn StoredRun, begin: &str) -> bool {
+    run.log().is_ok_and(|log| log.skipped.iter().any(|line| line.text.starts_with(begin)))
 }
 
 /// The last event in the log of the commit that is checked out, where that log goes on behind `last`, with which it ends here.

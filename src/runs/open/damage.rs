@@ -1,6 +1,6 @@
 //! Whether the log of a run can be trusted, and what a reader is told of that.
 
-use crate::engine::{Damage, Fault};
+use crate::engine::{Damage, Fault, held_by};
 use crate::model::{LostRange, Seq};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::ends_at;
@@ -30,6 +30,11 @@ pub(in crate::runs) fn notes_of(project: &OpenedProject, run: &dyn StoredRun, vi
         notes.push(format!("the log cannot be trusted: {}", damage.what()));
     }
     notes.extend(view.notes.iter().cloned());
+    let state = view.history.state();
+    if state.document().state.is_undecided() {
+        let gates: Vec<_> = held_by(state, view.machine.as_ref()).iter().map(|gate| format!("`{gate}`")).collect();
+        notes.push(format!("the run waits for a person: no one decided in {}", gates.join(", ")));
+    }
     notes
 }
 

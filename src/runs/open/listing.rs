@@ -41,7 +41,7 @@ impl Listed {
     pub(crate) fn follows_from_files(&self) -> bool {
         match self.basis {
             Basis::Text => true,
-            Basis::Files => !self.summary.head.status.is_terminal(),
+            Basis::Files => !self.summary.head.is_over(),
             Basis::More => false,
         }
     }
@@ -67,7 +67,7 @@ pub(in crate::runs) fn text_of(project: &OpenedProject, run: &dyn StoredRun) -> 
 pub(crate) fn for_listing(project: &OpenedProject, run: &dyn StoredRun) -> Result<Listed> {
     let Some(text) = text_of(project, run)? else { return careful_summary(project, run) };
     let summary = RunSummary::from(text.document());
-    if summary.head.status.is_terminal() {
+    if summary.head.is_over() {
         return Ok(Listed { summary, basis: Basis::Text });
     }
     // A run that another program made may be one that cannot be adopted.

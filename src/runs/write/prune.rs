@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::disk::{DiskError, Errno, Operation};
-use crate::model::{Explain as _, RunId, RunStatus, RunSummary, Timestamp};
+use crate::model::{Explain as _, RunHead, RunId, RunStatus, RunSummary, Timestamp};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::holder::process_of;
@@ -203,7 +203,7 @@ fn plan(
     let mut over = 0;
     for run in runs {
         let id = run.head.run_id.clone();
-        over += usize::from(run.head.status.is_terminal());
+        over += usize::from(run.head.is_over());
         if let Some(stays) = why_by_summary(project, request, &run, over, before) {
             report.kept.push(stays);
             continue;
@@ -263,7 +263,7 @@ fn why_by_summary(
     before: Timestamp,
 ) -> Option<KeptRun> {
     let id = run.head.run_id.as_str();
-    if !run.head.status.is_terminal() {
+    if !run.head.is_over() {
         return Some(KeptRun::not_asked_for(id, "it is open"));
     }
     if run.head.updated_at > before {
@@ -302,7 +302,7 @@ fn why_it_stays(project: &OpenedProject, run: &dyn StoredRun, needed: &Needed) -
         return Some(format!("it is damaged: {}", refusal(project, run, fault.clone()).one_line()));
     }
     let state = view.history.state();
-    if !state.status().is_terminal() {
+    if !RunHead::from(state.document()).is_over() {
         return Some("it is open".to_owned());
     }
     if let Some(session) = &state.document().state.session {

@@ -72,12 +72,10 @@ impl RunCache for Project {
         let mut ended = Vec::new();
         for (id, looked_at) in ids.into_iter().zip(looked_at) {
             match (summary_of(&id), looked_at) {
-                (Some(summary), LookedAt { text: Some(text), .. }) if summary.head.status.is_terminal() => {
+                (Some(summary), LookedAt { text: Some(text), .. }) if summary.head.is_over() => {
                     ended.push((stamp(&text), summary));
                 }
-                (Some(summary), LookedAt { text: Some(text), log: Some(log) })
-                    if !summary.head.status.is_terminal() =>
-                {
+                (Some(summary), LookedAt { text: Some(text), log: Some(log) }) if !summary.head.is_over() => {
                     listed.add(&KnownRun(number(&[text, log]), summary));
                 }
                 // Its summary does not follow from its files alone, or they could not be looked at.

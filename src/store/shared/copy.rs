@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::codec::{LogEnd, LogScan, RunText};
-use crate::model::{RunId, Seq, Timestamp};
+use crate::model::{RunHead, RunId, Seq, Timestamp};
 use crate::store::address::Address;
 use crate::store::batch::ActivityFile;
 use crate::store::chores::LocalChores as _;
@@ -265,5 +265,5 @@ pub(super) fn text_of(run: &LockedRun<'_>) -> Result<Option<String>, StoreError>
 
 /// Whether a `run.yaml` shows that its run is over.
 pub(super) fn shows_end(text: &str) -> bool {
-    RunText::parse(text).is_ok_and(|text| text.document().state.status.is_terminal())
+    RunText::parse(text).is_ok_and(|text| RunHead::from(text.document()).is_over())
 }

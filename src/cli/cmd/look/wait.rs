@@ -6,6 +6,7 @@ use crate::cli::args::WaitArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::{Ended, Out};
 use crate::cli::page::brief;
+use crate::engine::Verdict;
 use crate::model::{Help, Kind, Problem, RunStatus, Suggestion};
 use crate::runs::{self, Card, Context, Need, StoreAsker, reader_left};
 
@@ -58,10 +59,15 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: WaitArgs, out: &mut Out) -> E
 
 /// How the wait ends; `None` if it goes on.
 fn end(card: &Card) -> Option<Exit> {
+    if card.group.needs_a_person() {
+        return Some(match card.verdict {
+            Verdict::Corrupt | Verdict::Conflict => Exit::Damaged,
+            _ => Exit::NeedsHuman,
+        });
+    }
     match card.run.head.status {
         RunStatus::Completed => Some(Exit::Done),
         RunStatus::Failed | RunStatus::Cancelled => Some(Exit::Refused),
-        RunStatus::Active | RunStatus::Blocked if card.group.needs_a_person() => Some(Exit::NeedsHuman),
         RunStatus::Active | RunStatus::Blocked => None,
     }
 }

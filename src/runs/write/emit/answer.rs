@@ -5,7 +5,7 @@ use std::cell::LazyCell;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::engine::{History, RunState, Undone, progress};
+use crate::engine::{History, Refusal, RunState, Undone, in_doubt, progress};
 use crate::machine::Machine;
 use crate::model::{
     ActivityStatus, Emitted, EventId, Number, ReportType, RunId, Seq, StateName, StepReport, StepStatus, Suggestion,
@@ -151,7 +151,7 @@ pub(in crate::runs) fn report_of(
     let is_new = !outcome.repeated;
     if is_new && let Some(machine) = outcome.machine {
         warnings.extend(entered_beside(outcome.state, machine, emitted, || place_of_caller(project)));
-        warnings.extend(kept_open(outcome.state, machine, emitted));
+        warnings.extend(kept_open(outcome.state, machine, emitted, || history.as_ref()));
         let asks_log = may_leave_undone(outcome.state, emitted);
         if asks_log && let Some(history) = history.as_ref() {
             warnings.extend(left_undone(history, emitted));
@@ -247,7 +247,12 @@ fn left_undone(history: &History, emitted: &Emitted) -> Vec<String> {
 }
 
 /// Why the run is still open although its last step was reported as completed.
-fn kept_open(state: &RunState, machine: &Machine, emitted: &Emitted) -> Option<String> {
+fn kept_open<'h>(
+    state: &RunState,
+    machine: &Machine,
+    emitted: &Emitted,
+    history: impl FnOnce() -> Option<&'h History>,
+) -> Option<String> {
     let run = &state.document().state;
     let mut reported = emitted.reports.iter().filter_map(StepReport::own_step);
     let is_end = reported.any(|(step, status)| status == StepStatus::Completed && machine.is_terminal(step));
@@ -261,10 +266,13 @@ fn kept_open(state: &RunState, machine: &Machine, emitted: &Emitted) -> Option<S
             open.push(format!("`{step}` ({status})"));
         }
     }
-    if open.is_empty() {
-        return None;
+    if !open.is_empty() {
+        return Some(format!("the run stays open, since these steps are not at an end: {}", open.join(", ")));
     }
-    Some(format!("the run stays open, since these steps are not at an end: {}", open.join(", ")))
+    let mut running = in_doubt(history()?);
+    running.retain(|doubt| doubt.number.is_some());
+    let ids: Vec<_> = running.into_iter().map(|doubt| doubt.id).collect();
+    if ids.is_empty() { None } else { Some(format!("the run stays open, since {}", Refusal::InDoubt { ids })) }
 }
 
 /// The result of reports that change nothing. They are not logged, so the result refers to the last event of the run.

@@ -24,7 +24,7 @@ use crate::model::{RunHead, RunId, RunSummary, limits};
 use crate::store::local::layout::FINISHED_RUNS;
 
 /// The version of a line, and of the list of open runs. Increase it when [`RunSummary`] or the way it is made changes.
-pub(super) const VERSION: &str = "v7";
+pub(super) const VERSION: &str = "v8";
 /// The length in bytes from which [`FinishedRuns::is_long`]: a few thousand runs.
 const LONG: u64 = 1 << 20;
 /// Longer summaries are not cached; their runs are read.
@@ -88,7 +88,7 @@ impl FinishedRuns {
         let rest = self.texts[*nth][place.clone()].strip_prefix(id.as_str())?.strip_prefix(' ')?;
         let summary: RunSummary = serde_json::from_str(rest.strip_prefix(stamp)?.strip_prefix(' ')?).ok()?;
         // The hashes of two ids may be the same.
-        (summary.head.run_id == *id && summary.head.status.is_terminal()).then_some(summary)
+        (summary.head.run_id == *id && summary.head.is_over()).then_some(summary)
     }
 
     /// Whether it has so many lines that no longer count that it should be written again.
