@@ -52,7 +52,7 @@ pub use git::{
     AskedForChanges, AskedForFiles, BareRepository, CommitCopy, Git, Head, IndexedFile, IndexedFiles, MessageOf,
     Pushed, RefChange, TreeChanges, TreeFiles, WorkingTree, is_commit_id,
 };
-pub(crate) use git::{GitFacts, GitRef};
+pub(crate) use git::{GitFacts, GitRef, is_own_path};
 #[cfg(feature = "network")]
 pub use http::{HttpAnswer, HttpClient, HttpFault, HttpRequest};
 pub use ids::Ids;

@@ -761,6 +761,80 @@ fn a_flow_directory_of_any_name_and_place_is_about_the_files_beside_it() {
 }
 
 #[test]
+fn what_flow_writes_for_another_project_of_the_checkout_is_no_file_of_this_one() {
+    let sandbox = sandbox();
+    let begin = "mkdir -p sub/b/.flow && cd sub/b && flow init >&2 && flow start debug --id rb";
+    shell(&sandbox, begin).ok();
+    let seen = || sandbox.flow(["verify", "r1", "--evidence", "--json"]).json()["evidence"][0].clone();
+    // Also while the command runs.
+    shell(&sandbox, "echo 'flow -C sub/b record-activity --id during' >> check.sh; git commit -qam during").ok();
+    let script = format!("flow() {{ '{}' \"$@\"; }}", env!("CARGO_BIN_EXE_flow"));
+    let check = fs::read_to_string(sandbox.path("check.sh")).unwrap();
+    fs::write(sandbox.path("check.sh"), format!("{script}\n{check}")).unwrap();
+    sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
+    assert_eq!((&seen()["freshness"], &seen()["changed"]), (&json!("fresh"), &json!([])));
+    let work =
+        "cd sub/b && mkdir .decisions && flow set rb --goal more && flow exec -- true && flow cancel rb --reason x";
+    shell(&sandbox, work).ok();
+    fs::write(sandbox.path("sub/b/.decisions/feature.md"), "# Feature\n").unwrap();
+    assert_eq!(seen()["freshness"], "fresh");
+    let paths = |dir: &str, run: &str| {
+        sandbox.flow(["-C", dir, "resume", run, "--json"]).json()["working_tree"]["paths"].clone()
+    };
+    assert_eq!(paths(".", "r1"), json!(["check.sh"]));
+    shell(&sandbox, "cd sub/b && flow start debug --id rc").ok();
+    assert_eq!(paths("sub/b", "rc"), json!(["check.sh"]), "the other way around");
+    // In a clone as well, where commits are compared.
+    shell(
+        &sandbox,
+        "git add -A && git commit -qm all && flow exec --run-id r1 test && git add -A && git commit -qm runs",
+    )
+    .ok();
+    shell(
+        &sandbox,
+        "cd sub/b && flow set rc --goal more && git add -A && git commit -qm goal && git clone -q ../.. ../../../clone",
+    )
+    .ok();
+    let cloned = shell(&sandbox, "flow -C ../clone verify r1 --evidence --json").json();
+    assert_eq!(cloned["evidence"].as_array().unwrap().last().unwrap()["freshness"], "fresh", "{cloned:#}");
+}
+
+#[test]
+fn a_directory_that_is_only_called_like_flows_hides_no_file() {
+    for (make, edit, counts) in [
+        ("mkdir -p sub/.flow/runs/r", "echo b > sub/.flow/runs/r/code", true),
+        ("mkdir -p sub/.flow/workflows", "echo b > sub/.flow/workflows/code", true),
+        (
+            "mkdir -p sub/x.flow/runs",
+            "echo '# Written by flow' > sub/x.flow/.gitattributes; echo b > sub/x.flow/runs/a",
+            true,
+        ),
+        ("mkdir sub/.flow; flow -C sub init >&2; echo a > sub/.flow/check", "echo b > sub/.flow/check", true),
+        ("mkdir sub/.flow; flow -C sub init >&2; ln -s .flow sub/flow", "echo b > sub/.flow/check", true),
+        (
+            "mkdir out; ln -s ../out sub/.flow; echo '# Written by flow' > out/.gitattributes",
+            "echo b > out/check",
+            true,
+        ),
+        (
+            "git -C sub init -q; mkdir sub/.flow; flow -C sub init >&2; git -C sub -c user.name=A -c user.email=a@b commit -q --allow-empty -m a",
+            "true",
+            false,
+        ),
+        ("mkdir sub/.flow; flow -C sub init >&2", "flow -C sub start debug", false),
+    ] {
+        let sandbox = sandbox();
+        shell(&sandbox, &format!("mkdir sub; echo a > sub/f; {make}")).ok();
+        sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
+        let seen = || sandbox.flow(["verify", "r1", "--evidence", "--json"]).json()["evidence"][0].clone();
+        assert_eq!(seen()["freshness"], "fresh", "{make}");
+        shell(&sandbox, edit).ok();
+        let expected = if counts { "stale" } else { "fresh" };
+        assert_eq!(seen()["freshness"], expected, "{make}: {edit}");
+    }
+}
+
+#[test]
 fn evidence_is_the_same_in_a_clone_that_changes_line_ends() {
     let sandbox = sandbox();
     let script = "flow exec --run-id r1 --id lines -- printf 'a\\r\\nb\\n' && git add -A && git commit -qm runs && \

@@ -33,4 +33,5 @@ pub use files::{AskedForFiles, TreeChanges, TreeFiles};
 pub use head::{Head, is_commit_id};
 pub use indexed::{IndexedFile, IndexedFiles};
 pub use refs::GitRef;
+pub(crate) use tree::is_own_path;
 pub use tree::{AskedForChanges, WorkingTree};

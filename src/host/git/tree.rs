@@ -183,7 +183,7 @@ impl Git {
                 changed.retain(|changed| changed.state[0] != b' ' || changed.path != path);
             }
             let looked = matches!(&*ignored, b"all" | b"dirty") || changed.iter().any(|changed| changed.path == path);
-            if !looked && !is_own(&path, own) && self.is_changed_inside(apart, &path, deadline, depth)? {
+            if !looked && !is_own_path(path.as_bytes(), own) && self.is_changed_inside(apart, &path, deadline, depth)? {
                 inside.push(path);
             }
         }
@@ -392,8 +392,10 @@ fn config(values: &[Setting]) -> Vec<u8> {
 }
 
 /// Whether the path is one of flow's own.
-fn is_own(path: &str, own: &[String]) -> bool {
-    own.iter().any(|own| path == own.trim_end_matches('/') || (own.ends_with('/') && path.starts_with(own)))
+pub(crate) fn is_own_path(path: &[u8], own: &[String]) -> bool {
+    own.iter().any(|own| {
+        path == own.trim_end_matches('/').as_bytes() || (own.ends_with('/') && path.starts_with(own.as_bytes()))
+    })
 }
 
 /// The entries in the output of `git status -z` that are not in `own`, at most [`PATHS`].
@@ -401,7 +403,7 @@ pub(super) fn changed_paths(out: &[u8], own: &[String]) -> Vec<ChangedPath> {
     let mut paths = Vec::new();
     for (state, path) in StatusEntries::of(out) {
         let path = String::from_utf8_lossy(path).into_owned();
-        if !is_own(&path, own) {
+        if !is_own_path(path.as_bytes(), own) {
             paths.push(ChangedPath { state, path });
         }
         if paths.len() == PATHS {

@@ -24,11 +24,11 @@ use crate::runs::look::show::ShownUnit;
 use crate::runs::open::checkout::committed_beyond;
 use crate::runs::open::listing::{for_listing, head_of};
 use crate::runs::open::name::Purpose;
+use crate::runs::open::own_files::{below_top, own_directories, own_of_others};
 use crate::runs::open::reading::{Runs, Unreadable};
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::select::{Candidates, Selected, named_run};
 use crate::runs::open::shared::{Sharing, UnseenStore, ask_store};
-use crate::runs::open::tree::{below_top, own_directories};
 use crate::runs::open::view::{View, for_reading};
 use crate::runs::open::work::OpenWork;
 use crate::runs::open::worktrees::{OtherWorktree, other_worktrees};
@@ -298,7 +298,7 @@ fn report_of(
     }
     // Last, because git takes longest.
     let working_tree = match asked {
-        Some(asked) => without_journals(project, asked.answer(), document, runs),
+        Some(asked) => without_journals(project, without_others(project, asked.answer()), document, runs),
         None => WorkingTreeReport::default(),
     };
     ResumeReport {
@@ -379,6 +379,19 @@ fn other_branch_of(project: &OpenedProject, run: &RunDocument) -> Option<(String
 fn ask_for_changes<'a>(cx: &'a Context, project: &OpenedProject) -> AskedForChanges<'a> {
     let root = project.root();
     cx.git.ask_for_changes(root, own_directories(project), || git_state(cx, root))
+}
+
+/// These changes without what flow writes for the other projects of the checkout.
+fn without_others(project: &OpenedProject, tree: WorkingTree) -> WorkingTree {
+    let (WorkingTree::Dirty(paths), Some(top)) = (&tree, project.cx.git.top(project.root())) else { return tree };
+    let (cx, mut own) = (&project.cx, own_directories(project));
+    let others = own_of_others(project, &top, &own, paths.iter().map(String::as_bytes));
+    if others.is_empty() {
+        return tree;
+    }
+    // git lists no more than so many paths, so those of others can have hidden some.
+    own.extend(others);
+    cx.git.ask_for_changes(project.root(), own, || git_state(cx, project.root())).answer()
 }
 
 /// The report of these changes, without the journals of `runs` and of `run`.

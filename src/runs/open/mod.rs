@@ -8,6 +8,7 @@ pub(in crate::runs) mod kept;
 pub(in crate::runs) mod listed;
 pub(in crate::runs) mod listing;
 pub(crate) mod name;
+pub(in crate::runs) mod own_files;
 pub(crate) mod pinned;
 pub(in crate::runs) mod proof;
 pub(crate) mod reading;

@@ -7,14 +7,16 @@ use crate::catalog::NamedCommand;
 use crate::engine::{
     Attempt, CheckoutFiles, EvidenceState, Freshness, History, Judgement, Trail, evidence_state, in_brackets,
 };
+use crate::host::is_own_path;
 use crate::machine::Requirement;
 use crate::model::{ActivityStatus, Number, TreeSnapshot};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
 use crate::runs::open::kept::{Keeper, Keepers};
+use crate::runs::open::own_files::{own_directories, own_of_others};
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::reference::DIRECTORY;
-use crate::runs::open::tree::{FilesRead, own_directories};
+use crate::runs::open::tree::FilesRead;
 use crate::runs::user_state::git_state;
 use crate::store::StoredRun;
 
@@ -216,7 +218,11 @@ impl CheckoutFiles for PresentCheckout<'_> {
         }
         let (cx, root) = (&self.project.cx, self.project.root());
         let own = own_directories(self.project);
-        let paths = cx.git.changed_between(root, [one, other], &own, || git_state(cx, root)).ok();
+        let mut paths = cx.git.changed_between(root, [one, other], &own, || git_state(cx, root)).ok();
+        if let (Some(paths), Some(top)) = (&mut paths, cx.git.top(root)) {
+            let others = own_of_others(self.project, &top, &own, paths.iter().map(String::as_bytes));
+            paths.retain(|path| !is_own_path(path.as_bytes(), &others));
+        }
         self.between.borrow_mut().insert(key, paths.clone());
         paths
     }

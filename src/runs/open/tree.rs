@@ -2,13 +2,15 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::host::{
-    AskedForFiles, InputFiles, InputGlobs, KnownTree, Tree, TreeChanges, TreeFiles, checkout_place, read_tree,
+    AskedForFiles, InputFiles, InputGlobs, KnownTree, Tree, TreeChanges, TreeFiles, checkout_place, is_own_path,
+    read_tree,
 };
 use crate::model::TreeSnapshot;
-use crate::runs::context::{Context, OpenedProject};
+use crate::runs::context::OpenedProject;
+use crate::runs::open::own_files::{below_top, own_directories, own_of_others};
 use crate::runs::user_state::git_state;
 use crate::store::TreeCache;
 
@@ -56,8 +58,11 @@ pub(in crate::runs) fn present_tree(project: &OpenedProject, inputs: &[String]) 
         Some((listed, changes)) => (Some(listed), changes),
         None => (None, TreeChanges::default()),
     };
+    let asked_without = own.len();
     let read = FilesRead::of(project, inputs, own, || Ok(listed))?;
-    let snapshot = read.snapshot(project, changes)?;
+    // The other projects of the checkout were not known when git was asked.
+    let is_compared = read.own.len() == asked_without;
+    let snapshot = if is_compared { read.snapshot(project, changes)? } else { read.compared(project)? };
     Ok(PresentTree { top: read.listed.top, snapshot, files: read.files, unmatched: read.unmatched })
 }
 
@@ -77,7 +82,7 @@ impl FilesRead {
     fn of(
         project: &OpenedProject,
         inputs: &[String],
-        own: Vec<String>,
+        mut own: Vec<String>,
         list: impl FnOnce() -> Result<Option<TreeFiles>, String>,
     ) -> Result<Self, String> {
         let globs = InputGlobs::parse(inputs)?;
@@ -92,6 +97,7 @@ impl FilesRead {
             None if globs.is_empty() => return Err("the project is not in a git repository".to_owned()),
             None => TreeFiles::at(project.root().to_owned()),
         };
+        own.extend(leave_out_others(project, &mut listed, &own));
         let (added, unmatched) = add_inputs(project, &mut listed, &globs)?;
         // Made right before the files are looked at. Without it nothing is cached.
         let began = project.file_system_time().ok();
@@ -164,6 +170,20 @@ impl FilesRead {
     }
 }
 
+/// Leaves out what flow writes for the other projects of the checkout, and returns where that is.
+pub(in crate::runs) fn leave_out_others(
+    project: &OpenedProject,
+    listed: &mut TreeFiles,
+    own: &[String],
+) -> Vec<String> {
+    let others = own_of_others(project, &listed.top, own, listed.files.iter().map(Vec::as_slice));
+    if !others.is_empty() {
+        listed.files.retain(|path| !is_own_path(path, &others));
+        listed.hidden.retain(|path| !is_own_path(path, &others));
+    }
+    others
+}
+
 /// Adds the files that globs name and git does not list. Returns them, and the globs that name nothing.
 fn add_inputs(
     project: &OpenedProject,
@@ -203,36 +223,4 @@ pub(in crate::runs) fn within_bytes<T>(
         kept.push(item);
     }
     (kept, false)
-}
-
-/// The project's directory, relative to the top of the checkout.
-pub(in crate::runs) fn below_top(cx: &Context, root: &Path) -> PathBuf {
-    match cx.git.top(root) {
-        Some(top) => root.strip_prefix(top).map(Path::to_owned).unwrap_or_default(),
-        None => PathBuf::new(),
-    }
-}
-
-/// Where flow writes, as paths from the top of the checkout of `project`, with a `/` at their end. A journal of
-/// decisions is about the work: that flow notes in it how a run ended must not make stale what was seen in that run. What
-/// people put beside flow's own files is theirs.
-pub(in crate::runs) fn own_directories(project: &OpenedProject) -> Vec<String> {
-    let root = project.root();
-    let below = below_top(&project.cx, root);
-    // `FLOW_DIR` may give it any name.
-    let flow = directory(&below, project.path().file_name().unwrap_or_default());
-    let mut own = vec![directory(&below, OsStr::new(".decisions"))];
-    match project.own_names() {
-        None => own.push(flow),
-        Some(names) => {
-            for name in names {
-                own.push(format!("{flow}{name}/"));
-            }
-        }
-    }
-    own
-}
-
-fn directory(below: &Path, name: &OsStr) -> String {
-    format!("{}/", below.join(name).to_string_lossy())
 }

@@ -9,8 +9,8 @@ use crate::model::{Explain as _, Suggestion};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::open::listed::{ListedRun, ShortNames};
+use crate::runs::open::own_files::below_top;
 use crate::runs::open::reading::{Runs, passed_over_in_words};
-use crate::runs::open::tree::below_top;
 use crate::runs::path::path_argument;
 use crate::store::Project;
 

@@ -345,10 +345,16 @@ impl Project {
         has_other.then_some(own)
     }
 
+    /// Whether it has flow's mark, as what [`Self::init`] makes and a clone of it.
+    #[must_use]
+    pub fn is_marked(&self) -> bool {
+        // A clone has the file that is committed alone.
+        self.is_marked || has_mark(&self.flow, GITATTRIBUTES_FILE)
+    }
+
     /// A name in `.flow` that shows that the directory is another program's; `None` if it is flow's.
     fn foreign(&self) -> Result<Option<String>, DiskError> {
-        // A clone has the file that is committed alone.
-        if self.is_marked || has_mark(&self.flow, GITATTRIBUTES_FILE) {
+        if self.is_marked() {
             return Ok(None);
         }
         let mut names = self.flow.names()?.into_iter();

@@ -15,8 +15,9 @@ use crate::model::{
 };
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
+use crate::runs::open::own_files::{below_top, own_directories};
 use crate::runs::open::select::select_run;
-use crate::runs::open::tree::{below_top, own_directories, present_tree};
+use crate::runs::open::tree::{leave_out_others, present_tree};
 use crate::runs::open::view::for_reading;
 use crate::runs::user_state::git_state;
 use crate::runs::write::exec::trust::trusted;
@@ -300,7 +301,8 @@ fn directory(project: &OpenedProject, place: &ReplayPlace, exec: &Execution) -> 
 /// The digest of the files of a copy, without those of flow.
 fn digest_of_copy(cx: &Context, project: &OpenedProject, top: &Path) -> Option<String> {
     let own = own_directories(project);
-    let listed = cx.git.ask_for_files(top, &own, || git_state(cx, project.root())).ok()??.answer().ok()?;
+    let mut listed = cx.git.ask_for_files(top, &own, || git_state(cx, project.root())).ok()??.answer().ok()?;
+    leave_out_others(project, &mut listed, &own);
     let (files, _) = read_tree(&listed, &KnownTree::default(), None);
     Some(files.sha256())
 }
