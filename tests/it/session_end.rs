@@ -42,6 +42,19 @@ fn a_session_that_ended_is_not_said_to_have_lost_its_process() {
 }
 
 #[test]
+fn what_to_do_is_said_once_for_all_runs_of_a_session() {
+    let sandbox = two_runs();
+    sandbox.flow(["start", "debug", "--id", "also", "--session", "s1"]).ok();
+    let told = sandbox.flow(["session-end", "--session", "s1"]).ok().stdout;
+    let lines: Vec<_> = told.lines().collect();
+    assert_eq!(lines.len(), 2, "{told}");
+    assert!(
+        lines[0].ends_with(" persisted") && lines[1].ends_with(" persisted; use /flow:resume to continue"),
+        "{told}"
+    );
+}
+
+#[test]
 fn an_input_that_is_no_payload_marks_nothing_and_says_so() {
     let sandbox = two_runs();
     for garbage in
@@ -236,7 +249,11 @@ fn a_session_with_many_runs_ends_in_time_and_says_which_of_them_it_left() {
     for run in &runs {
         let is_marked = sandbox.read(run, "run.yaml").contains("blocked_reason: session ended");
         let is_left = answer.stderr.contains(&format!("warning: run {run}: no time was left to mark it; "));
-        assert_eq!((answer.stdout.contains(&notice(run)), is_left), (is_marked, !is_marked), "{run}: {answer:?}");
+        assert_eq!(
+            (answer.stdout.contains(&format!("Active FlowRun {run} persisted")), is_left),
+            (is_marked, !is_marked),
+            "{run}: {answer:?}"
+        );
         left += usize::from(is_left);
     }
     assert!(left > 0, "{answer:?}");

@@ -32,8 +32,10 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: SessionEndArgs, out: &mut Out
         Ok(report) => {
             out.warnings(&report.warnings);
             out.answer(&report, |page| {
-                for run in &report.persisted {
-                    page.line(&format!("Active FlowRun {} persisted; use /flow:resume to continue", run.run_id));
+                for (nth, run) in report.persisted.iter().enumerate() {
+                    let is_last = nth + 1 == report.persisted.len();
+                    let advice = if is_last { "; use /flow:resume to continue" } else { "" };
+                    page.line(&format!("Active FlowRun {} persisted{advice}", run.run_id));
                 }
             });
         }
