@@ -98,8 +98,14 @@ impl Out {
             return self.json(report);
         }
         let text = TextPage::of(fill);
+        let exit = self.page(&text);
+        self.say_flow_dir(&text);
+        exit
+    }
+
+    fn page(&mut self, text: &str) -> Exit {
         // Also where a program reads it: it has the same locale.
-        if self.kept.is_none() && wants_ascii() { self.plain(&in_ascii(&text)) } else { self.plain(&text) }
+        if self.kept.is_none() && wants_ascii() { self.plain(&in_ascii(text)) } else { self.plain(text) }
     }
 
     /// The answer as JSON, even without `--json`.
@@ -219,7 +225,7 @@ impl Out {
             self.stderr(&format!("{object}\n"));
         } else {
             let message = page::clean(&problem.message);
-            self.stderr(&TextPage::of(|page| {
+            let text = TextPage::of(|page| {
                 page.raw(&format!("{}{}{:#}: {message}", page::BAD, self.error_word, page::BAD));
                 for cause in &problem.causes {
                     page.line(&format!("  cause: {cause}"));
@@ -227,9 +233,24 @@ impl Out {
                 if let Some(help) = &problem.help {
                     page.line(&format!("  help: {help}"));
                 }
-            }));
+            });
+            self.stderr(&text);
+            self.say_flow_dir(&text);
         }
         problem.kind.into()
+    }
+
+    /// Says once that the commands in `text` need `FLOW_DIR` as well. A reader of JSON runs them with the same variables.
+    fn say_flow_dir(&self, text: &str) {
+        let text = strip_str(text).to_string();
+        let has_command =
+            text.starts_with("flow ") || ["`flow ", "  flow ", "\nflow "].iter().any(|at| text.contains(at));
+        if !has_command {
+            return;
+        }
+        if let Some(dir) = self.caller.as_ref().and_then(runs::flow_dir_of_caller) {
+            self.aside(&format!("flow: give FLOW_DIR={dir} with these commands as well, unless it is exported\n"));
+        }
     }
 
     fn stderr(&self, text: &str) {

@@ -30,6 +30,15 @@ pub(crate) fn place_of_caller(project: &OpenedProject) -> Option<String> {
     place_from(project, project.cx.env.cwd.as_ref()?)
 }
 
+/// What `FLOW_DIR` has to be for the caller's commands, where without it they would find another project, or none.
+pub(crate) fn flow_dir_of_caller(cx: &Context) -> Option<String> {
+    let given = cx.named().ok().flatten().and(cx.env.flow_dir.as_ref())?;
+    let (project, start) = (cx.project().ok()?, cx.env.cwd.as_ref()?);
+    let found = Project::find(&*cx.disk, start, || cx.git.top(start)).ok().flatten();
+    let is_found = found.is_some_and(|parent| Project::path_in(&parent) == project.path());
+    if is_found { None } else { Some(path_argument(given)) }
+}
+
 /// As [`place_of_caller`], for a caller whose project is not open yet.
 pub(crate) fn place_of_project(cx: &Context) -> Option<String> {
     place_of_caller(&cx.project().ok()?)

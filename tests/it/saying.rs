@@ -34,6 +34,22 @@ fn a_flow_dir_that_is_not_there_is_an_error_until_it_is_made() {
 }
 
 #[test]
+fn commands_that_need_flow_dir_as_well_say_so_once() {
+    let sandbox = Sandbox::new();
+    sandbox.start("debug");
+    with(&sandbox, "FLOW_DIR", "old", &["init"]).ok();
+    with(&sandbox, "FLOW_DIR", "old", &["start", "debug", "--id", "p"]).ok();
+    let note = "flow: give FLOW_DIR=old with these commands as well, unless it is exported\n";
+    assert_eq!(with(&sandbox, "FLOW_DIR", "old", &["resume"]).ok().stderr, note);
+    let refused = with(&sandbox, "FLOW_DIR", "old", &["complete", "p"]).exits(1).stderr;
+    assert!(refused.ends_with(note) && refused.matches("FLOW_DIR").count() == 1, "{refused}");
+    // No command is printed, a program reads it, or the search finds the same directory.
+    for (dir, args) in [("old", &["list"][..]), ("old", &["resume", "--json"]), (".flow", &["resume"])] {
+        assert_eq!(with(&sandbox, "FLOW_DIR", dir, args).ok().stderr, "", "{dir} {args:?}");
+    }
+}
+
+#[test]
 fn trust_that_is_neither_yes_nor_no_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.start("debug");
