@@ -40,6 +40,14 @@ pub struct InDoubt {
     pub(crate) of: Option<RunId>,
 }
 
+impl InDoubt {
+    /// The name of the command that it is, if the project names it.
+    #[must_use]
+    pub fn names(&self) -> Option<&str> {
+        self.exec.as_ref()?.name.as_deref()
+    }
+}
+
 /// Work whose outcome is not recorded: running activities, and steps that were reported as running. Steps that the run
 /// is in come before those that it left.
 pub(crate) fn in_doubt(history: &History) -> Vec<InDoubt> {

@@ -145,8 +145,7 @@ pub(super) fn bypassed(gates: &[Gate], before: Option<&Machine>, newer: &Machine
 
 /// Whether no run of this workflow ends without coming to the gate.
 fn is_needed(machine: &Machine, gate: &StateName) -> bool {
-    machine.gates().contains(gate)
-        && machine.initial().iter().all(|initial| initial == gate || machine.is_before(initial, gate))
+    machine.gates().contains(gate) && machine.is_on_every_way(gate)
 }
 
 impl History {

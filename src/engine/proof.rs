@@ -5,11 +5,12 @@
 //! says that.
 
 use crate::engine::fresh::files_before;
-use crate::engine::past::phases::DroppedRequirement;
+use crate::engine::past::demands::{Demand, DroppedRequirement};
 use crate::engine::{Attempt, History, Judgement, Refusal, Trail};
 use crate::machine::{Machine, Requirement};
 use crate::model::{
-    ActivityStatus, Execution, ExecutionEnd, Obstacle, Owned, RunStatus, StateName, Unproved, WayAround,
+    ActivityStatus, Execution, ExecutionEnd, Number, Obstacle, Owned, RunStatus, StateName, StepStatus, Unproved,
+    WayAround,
 };
 
 /// How many paths a sentence names.
@@ -38,19 +39,13 @@ pub(super) fn unproved(
         return Ok(missing);
     }
     for requirement in machine.requires_of(phase) {
-        let is_ahead =
-            history.is_some_and(|history| history.state().phase().is_none()) && !machine.initial().contains(phase);
         let stays = history.filter(|history| history.state().document().state.is_in(phase));
         let found = seen_to_pass(stays, phase, requirement);
         let way_around = to.map_or(WayAround::Complete, |to| WayAround::Enter(to.clone()));
         let required = Required { requirement, found, is_behind: false, way_around, history };
-        if let Some(mut one) = required.lacks(trail)? {
-            if is_ahead {
-                let how =
-                    format!("record or report something in `{}` first, where the run begins", machine.initial()[0]);
-                one.obstacle = Some(Obstacle::NoRun(how));
-            }
-            missing.push(one);
+        if let Some(one) = required.lacks(trail)? {
+            let obstacle = history.and_then(|history| history.not_begun(machine, phase));
+            missing.push(Unproved { obstacle, ..one });
         }
     }
     Ok(missing)
@@ -227,6 +222,28 @@ impl History {
         Unproved { is_elsewhere: false, ..required.missing(why) }
     }
 
+    /// What is missing of `requirement`, to whose phase only units came.
+    pub(crate) fn missing_of_units(&self, machine: &Machine, requirement: &Requirement) -> Unproved {
+        let phase = &requirement.state;
+        let obstacle = match self.state().phase() {
+            Some(here) if here != phase => {
+                Some(Obstacle::NoRun(format!("bring the run itself there, which is in `{here}`")))
+            }
+            _ => self.not_begun(machine, phase),
+        };
+        let why = "units came there, and it was not run there".to_owned();
+        Unproved { obstacle, ..self.missing_since(requirement, why) }
+    }
+
+    /// What keeps a command from being run in `phase`, if the run has come to no phase yet and does not begin there.
+    fn not_begun(&self, machine: &Machine, phase: &StateName) -> Option<Obstacle> {
+        if self.state().phase().is_some() || machine.initial().contains(phase) {
+            return None;
+        }
+        let first = &machine.initial()[0];
+        Some(Obstacle::NoRun(format!("record or report something in `{first}` first, where the run begins")))
+    }
+
     /// The last time that the run ran the command which the project calls `name`, in any phase.
     fn last_run_of(&self, name: &str) -> Option<&Execution> {
         self.attempts().iter().rfind(|attempt| attempt.names() == Some(name))?.exec.as_deref()
@@ -253,6 +270,26 @@ impl History {
             }
         }
         all
+    }
+
+    /// What the phases require that units were in or went past, in a run in which nothing else reported.
+    pub(crate) fn required_of_units<'m>(&self, machine: &'m Machine) -> Vec<&'m Requirement> {
+        let run = &self.state().document().state;
+        let is_of_units = run.steps.is_empty() && run.last_number == Number(0);
+        if !is_of_units || run.status.is_terminal() {
+            return Vec::new();
+        }
+        let mut units = self.units();
+        units.retain(|unit| unit.status != StepStatus::NotStarted);
+        let mut required = Vec::new();
+        for requirement in machine.requires() {
+            let phase = &requirement.state;
+            let is_asked = self.phases.path.contains(phase);
+            if !is_asked && units.iter().any(|unit| unit.below == phase || machine.is_behind(unit.below, phase)) {
+                required.push(requirement);
+            }
+        }
+        required
     }
 
     /// The phases that require something and that the run did not come to, although it is completed.
@@ -304,16 +341,29 @@ impl History {
         Ok(missing)
     }
 
-    /// What phases required until the run adopted another definition, and was not seen to pass, in words.
+    /// What a definition demanded of commands until the run adopted a weaker one, and the run has not shown, in words.
     pub(crate) fn dropped_requirements(&self) -> Vec<String> {
         let mut dropped = Vec::new();
-        for DroppedRequirement { phase, exec, seq } in &self.phases.dropped {
+        for DroppedRequirement { phase, exec, seq, demand } in &self.phases.dropped {
+            let until = format!("until event {seq} (another definition)");
             let latest = self.latest_run(phase, exec);
-            let how = match latest.filter(|latest| latest.status == ActivityStatus::Passed && latest.is_seen()) {
-                Some(latest) => format!("whether {} {} still held was not asked", latest.number, latest.id),
-                None => "it was not seen to pass there".to_owned(),
-            };
-            dropped.push(format!("`{phase}` required `{exec}` until event {seq} (another definition), and {how}"));
+            let latest = latest.filter(|latest| latest.status == ActivityStatus::Passed && latest.is_seen());
+            dropped.push(match (demand, latest) {
+                (Demand::Pass, Some(Attempt { number, id, .. })) => {
+                    format!("`{phase}` required `{exec}` {until}, and whether {number} {id} still held was not asked")
+                }
+                (Demand::Pass, None) => {
+                    format!("`{phase}` required `{exec}` {until}, and it was not seen to pass there")
+                }
+                (Demand::Fresh, _) => {
+                    format!("`{phase}` required `{exec}` to pass on the files as they are {until}; now an earlier pass is enough")
+                }
+                // Where the run is or was there, what it requires is asked as before.
+                (Demand::Always, _) if self.phases.path.contains(phase) => continue,
+                (Demand::Always, _) => format!(
+                    "no run ended without `{phase}`, which requires `{exec}`, {until}; now there is a way round it"
+                ),
+            });
         }
         dropped
     }

@@ -245,6 +245,12 @@ impl Machine {
         !self.leads(std::slice::from_ref(from), |name| self.is_terminal(name), Some(gate))
     }
 
+    /// Whether no run of it ends without coming to `state`.
+    #[must_use]
+    pub fn is_on_every_way(&self, state: &StateName) -> bool {
+        self.initial().iter().all(|initial| initial == state || self.is_before(initial, state))
+    }
+
     /// Whether a run can reach `state` without passing through `but`.
     fn is_reached(&self, state: &StateName, but: Option<&StateName>) -> bool {
         self.leads(&self.parts.initial, |name| name == state, but)

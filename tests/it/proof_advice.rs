@@ -2,10 +2,12 @@
 //! following it leads to the end.
 
 use std::fs;
+use std::thread::sleep;
+use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::support::{Answer, Sandbox, run};
+use crate::support::{Answer, Sandbox, run, spawned};
 
 const PHASES: &str = "apiVersion: flow.synapti.ai/v1
 kind: FlowWorkflow
@@ -518,4 +520,122 @@ fn a_requirement_that_an_adopted_definition_drops_stays_visible() {
     fs::write(&file, PHASES).unwrap();
     sandbox.flow(["workflow", "adopt", "r1"]).ok();
     assert!(!sandbox.flow(["show", "r1"]).stdout.contains("until event"));
+}
+
+#[test]
+fn a_definition_that_is_adopted_on_the_way_and_asks_for_less_says_so_to_every_reader() {
+    let whole = PHASES.replace("phases:\n", "phases:\n  - id: code\n");
+    let weaker = [
+        (
+            whole.replace("{exec: test}", "{exec: test, fresh: false}"),
+            "`verify` required `test` to pass on the files as they are until event 6 (another definition); now an earlier pass is \
+             enough",
+        ),
+        (
+            whole.replace("  - id: code\n", "  - id: code\n    next: [verify, ship]\n"),
+            "no run ended without `verify`, which requires `test`, until event 3 (another definition); now there is a way round it",
+        ),
+    ];
+    for (definition, note) in weaker {
+        let sandbox = project("w.workflow.yaml", &whole, "'true'");
+        sandbox.flow(["start", "w", "--id", "r1"]).ok();
+        sandbox.record("r1", "code", "c");
+        if definition.contains("fresh") {
+            sandbox.record("r1", "verify", "v");
+            sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
+        }
+        let file = sandbox.path(".flow/workflows/w.workflow.yaml");
+        fs::write(&file, &definition).unwrap();
+        sandbox.flow(["workflow", "adopt", "r1"]).ok();
+        fs::write(sandbox.path("code"), "bad\n").unwrap();
+        let told = |reader: &[&str]| {
+            let told = sandbox.flow([reader, &["r1"]].concat()).stdout;
+            assert!(told.contains(note) || told.contains(&note.replace('`', "")), "{reader:?}: {told}");
+        };
+        told(&["resume"]);
+        sandbox.record("r1", "ship", "s");
+        sandbox.flow(["complete", "r1"]).ok();
+        for reader in
+            [&["show"][..], &["report"], &["resume"], &["verify", "--evidence"], &["export", "--format", "html"]]
+        {
+            told(reader);
+        }
+        fs::write(&file, &whole).unwrap();
+        sandbox.flow(["reopen", "r1", "--reason", "more"]).ok();
+        sandbox.flow(["workflow", "adopt", "r1"]).ok();
+        assert!(!sandbox.flow(["show", "r1"]).stdout.contains("another definition"));
+    }
+}
+
+#[test]
+fn what_evidence_proposes_is_what_resume_proposes_where_something_comes_first() {
+    let sandbox = project("w.workflow.yaml", PHASES, "sleep 600");
+    sandbox.flow(["start", "w", "--id", "r1"]).ok();
+    sandbox.record("r1", "verify", "v");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-q", "-m", "one"]);
+    let proposed = || {
+        let required = sandbox.flow(["verify", "r1", "--evidence", "--json"]).json()["required"][0].clone();
+        required["command"].as_str().unwrap_or_default().to_owned()
+    };
+    assert_eq!(proposed(), "flow exec --run-id r1 test");
+    let mut exec = sandbox.flow_command();
+    exec.args(["exec", "--run-id", "r1", "test"]);
+    let mut exec = spawned(exec);
+    while resumed(&sandbox, "r1")["verdict"] != "reconcile" {
+        sleep(Duration::from_millis(20));
+    }
+    assert_eq!(proposed(), "flow wait r1 --commands");
+    exec.kill().unwrap();
+    exec.wait().unwrap();
+    let report = resumed(&sandbox, "r1");
+    assert_eq!(alternatives(&report), ["flow wait r1 --commands"], "{report:#}");
+    assert_eq!(proposed(), "flow wait r1 --commands");
+    let process = report["in_doubt"][0]["process"].as_i64().unwrap();
+    let mut kill = sandbox.command("kill");
+    kill.arg(process.to_string());
+    run(kill, "").ok();
+    while resumed(&sandbox, "r1")["next"]["alternatives"].as_array().unwrap().len() < 2 {
+        sleep(Duration::from_millis(20));
+    }
+    assert_eq!(proposed(), "flow resume r1", "a judgement is needed");
+    // Put back by git, and no writer of this clone knows it.
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-q", "-m", "two"]);
+    sandbox.git(&["restore", "--source=HEAD~1", "--", ".flow/runs"]);
+    fs::remove_file(sandbox.path(".flow/runs/r1/.lock")).unwrap();
+    let report = resumed(&sandbox, "r1");
+    assert_eq!(report["verdict"], "rewound", "{report:#}");
+    let told = sandbox.flow(["verify", "r1", "--evidence", "--json"]).exits(65).json();
+    assert_eq!(told["damage"], report["reason"], "{told:#}");
+    assert_eq!(proposed(), "flow resume r1");
+}
+
+#[test]
+fn what_units_alone_went_past_without_a_required_command_does_not_pass_silently() {
+    let whole = PHASES.replace("phases:\n", "phases:\n  - id: code\n");
+    for (step, ok) in [("code", true), ("verify", false), ("ship", false)] {
+        let sandbox = project("w.workflow.yaml", &whole, "'true'");
+        sandbox.flow(["start", "w", "--id", "r1"]).ok();
+        let unit = |step: &str, status: &str| {
+            let data = format!("{{\"status\":\"{status}\"}}");
+            let ids = ["emit", "--workflow", "w", "--run-id", "r1", "--type", "status_change", "--unit", "u"];
+            sandbox.flow([&ids[..], &["--step", step, "--data", &data]].concat()).ok();
+        };
+        for before in ["code", "verify"].into_iter().take_while(|before| *before != step) {
+            unit(before, "completed");
+        }
+        unit(step, "running");
+        let told = sandbox.flow(["verify", "r1", "--evidence", "--json"]).json();
+        assert_eq!(told["ok"], ok, "{step}: {told:#}");
+        if !ok {
+            let why = "units came there, and it was not run there; bring the run itself there, which is in `code`";
+            assert_eq!(
+                (&told["required"][0]["why"], &told["required"][0]["command"]),
+                (&why.into(), &Value::Null),
+                "{told:#}"
+            );
+            sandbox.flow(["verify", "r1", "--evidence"]).exits(1);
+        }
+    }
 }

@@ -593,12 +593,12 @@ fn a_digest_of_another_recap_is_found_by_verify_and_misleads_no_reader() {
     long_run(&sandbox, 40);
     let wanted = told(&sandbox)[0].clone();
     // A version that left out something else named it.
-    for digest in ["10-00000000", "1:10-00000000", "7:10-00000000"] {
+    for digest in ["10-00000000", "1:10-00000000", "8:10-00000000"] {
         name_another_recap(&sandbox, digest);
         sandbox.inside(["verify", "r1"]).ok();
         assert_eq!(told(&sandbox)[0], wanted);
     }
-    name_another_recap(&sandbox, "8:10-00000000");
+    name_another_recap(&sandbox, "9:10-00000000");
     let report = sandbox.inside(["verify", "r1", "--json"]).exits(65).json();
     let why = &report["differences"][0]["why"];
     assert_eq!(why, "the recap of the run up to here has another digest", "{report}");

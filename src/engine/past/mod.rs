@@ -1,6 +1,7 @@
 //! What happened in a run, as later decisions need it.
 
 pub(in crate::engine) mod attempt;
+pub(in crate::engine) mod demands;
 pub(in crate::engine) mod fork;
 pub(in crate::engine) mod history;
 pub(in crate::engine) mod interviews;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::engine::Attempt;
+use crate::engine::past::demands::{Demand, Demands, DroppedRequirement, demands_of};
 use crate::engine::pinned::pinned_value;
 use crate::model::{ActivityRecorded, Emitted, Event, EventKind, IdList, Number, Owned, Seq, Skip, StateName};
 
@@ -97,21 +98,12 @@ pub(in crate::engine) struct Phases {
     /// The entries of `completed_activities` with the number of their record; `None` for an entry that a person wrote.
     pub(in crate::engine) completed: Vec<(String, Option<Number>)>,
     pub(in crate::engine) skips: Vec<SkippedPhase>,
-    /// The phases that require commands by the definition that the run follows, each with a command.
+    /// What the definition that the run follows demands of commands.
     #[serde(skip_serializing_if = "BTreeSet::is_empty", default)]
-    asked: BTreeSet<(StateName, String)>,
-    /// What an adopted definition does not require any longer, and the run had not shown when it left the phase.
+    demands: Demands,
+    /// What an adopted definition demands no longer, and the run had not shown when it left the phase.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub(in crate::engine) dropped: Vec<DroppedRequirement>,
-}
-
-/// A command that a phase required until the run adopted another definition.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::engine) struct DroppedRequirement {
-    pub(in crate::engine) phase: StateName,
-    pub(in crate::engine) exec: String,
-    /// The position of the event that dropped it.
-    pub(in crate::engine) seq: Seq,
 }
 
 impl Phases {
@@ -172,26 +164,25 @@ impl Phases {
         }
     }
 
-    /// Follows the run to a definition, which requires what it says from here on.
+    /// Follows the run to a definition, which demands what it says from here on.
     fn ask(&mut self, machine: &Value, seq: Seq) {
-        let mut now = BTreeSet::new();
-        for one in machine["requires"].as_array().into_iter().flatten() {
-            if let (Some(state), Some(exec)) = (one["state"].as_str(), one["exec"].as_str())
-                && let Ok(state) = StateName::new(state)
-            {
-                now.insert((state, exec.to_owned()));
+        let now = demands_of(machine);
+        self.dropped.retain(|one| !now.contains(&(one.phase.clone(), one.exec.clone(), one.demand)));
+        for one in std::mem::replace(&mut self.demands, now) {
+            if self.demands.contains(&one) {
+                continue;
             }
-        }
-        self.dropped.retain(|one| !now.contains(&(one.phase.clone(), one.exec.clone())));
-        for (phase, exec) in std::mem::take(&mut self.asked) {
+            let (phase, exec, demand) = one;
             // What the run left by the rules it had shown, or has a reason for.
             let stay = self.stays.get(&phase);
             let is_settled = stay.is_some_and(|stay| stay.left.is_some() && !stay.left_unasked && !stay.overtaken);
-            if !is_settled && !now.contains(&(phase.clone(), exec.clone())) {
-                self.dropped.push(DroppedRequirement { phase, exec, seq });
+            // Without the command nothing else is demanded of it.
+            let is_gone =
+                self.dropped.iter().any(|one| (&one.phase, &one.exec, one.demand) == (&phase, &exec, Demand::Pass));
+            if !is_settled && !is_gone {
+                self.dropped.push(DroppedRequirement { phase, exec, seq, demand });
             }
         }
-        self.asked = now;
     }
 
     /// Enters the phase of a record if the run was not in it. Returns the phase that the run enters again after the

@@ -207,7 +207,7 @@ fn conclude(opened: OpenedRun<'_>, mut outlook: Outlook<'_>, holder: Option<Hold
     let plan = plan_for_person(opened, &mut outlook);
     let summary = RunSummary { head: head_of(view), ..RunSummary::from(view.history.state().document()) };
     if plan.verdict == Verdict::Done {
-        let notes = view.notes.clone();
+        let notes = [view.notes.clone(), view.history.dropped_requirements()].concat();
         // With why it ended, which a summary has not.
         let mut card = Card { reason: plan.reason, ..Card::of_over(summary) };
         card.run.sharing = Sharing::of(opened.project.runs(), opened.run);

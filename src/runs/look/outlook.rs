@@ -142,6 +142,31 @@ fn advice_here(project: &OpenedProject, view: &View, plan: &Plan, driver: Option
     )
 }
 
+/// What a plan puts before running the command that the project calls `exec`, if something.
+pub(super) fn comes_before(
+    opened: OpenedRun<'_>,
+    outlook: &Outlook<'_>,
+    plan: &Plan,
+    exec: &str,
+) -> Option<Suggestion> {
+    let is_first = match plan.next.action {
+        Action::Repair | Action::Join | Action::BringBack | Action::Share | Action::TakeOver => true,
+        Action::Reconcile => plan.in_doubt.iter().any(|doubt| doubt.names() == Some(exec)),
+        _ => false,
+    };
+    if !is_first {
+        return None;
+    }
+    let next = next_steps(opened, outlook, plan).next;
+    let mut ways: Vec<_> = next.command.into_iter().collect();
+    ways.extend(next.alternatives.into_iter().map(|way| way.command));
+    match ways.as_slice() {
+        [only] => Some(only.clone()),
+        // It says for what each of them is.
+        _ => Some(Suggestion::flow("resume").value(opened.run.id())),
+    }
+}
+
 /// A plan in words and commands.
 pub(super) fn next_steps(opened: OpenedRun<'_>, outlook: &Outlook<'_>, plan: &Plan) -> NextSteps {
     let OpenedRun { project, run, view } = opened;

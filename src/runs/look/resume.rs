@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{self, Action, Completed, Fault, InDoubt, LeftUndone, Plan, RECENT, Verdict, joined};
+use crate::engine::{self, Action, Completed, InDoubt, LeftUndone, Plan, RECENT, Verdict, joined};
 use crate::host::is_commit_id;
 use crate::host::{AskedForChanges, WorkingTree};
 use crate::model::{
@@ -21,7 +21,7 @@ use crate::runs::look::outlook::{
 use crate::runs::look::report::ReportedQuestion;
 use crate::runs::look::seen::{SeenEvidence, no_longer_shown, seen_evidence, unproved_now};
 use crate::runs::look::show::ShownUnit;
-use crate::runs::open::checkout::committed_beyond;
+use crate::runs::open::damage::see_committed;
 use crate::runs::open::listing::{for_listing, head_of};
 use crate::runs::open::name::Purpose;
 use crate::runs::open::own_files::{below_top, own_directories, own_of_others};
@@ -231,12 +231,8 @@ pub(in crate::runs) fn resume_here(
             return Ok((report, None));
         }
     };
-    let last = view.log.last_seq();
-    if asked.is_some()
-        && let Some(noted) = committed_beyond(project, &*run, view.noted, last)
-    {
-        view.noted = noted;
-        view.faults.push(Fault::Rewound { last, noted });
+    if asked.is_some() {
+        see_committed(project, &*run, &mut view);
     }
     let presence = match claim {
         // The caller has just claimed the run, so no other holder is in the way.
@@ -267,21 +263,20 @@ fn report_of(
 ) -> ResumeReport {
     let OpenedRun { project, run, view } = opened;
     let mut outlook = outlook(opened, presence, &Definitions::default());
-    let (mut evidence, mut stale) = (Vec::new(), Vec::new());
+    let mut evidence = Vec::new();
     // A hook, which asks git for nothing, has no time for files either.
     if asked.is_some() {
         // A file that cannot be read must not hide how the run stands.
         evidence = seen_evidence(project, run, &view.history).unwrap_or_default();
-        let unproved = unproved_now(project, view, &evidence);
-        // What is still asked for is the verdict's.
-        if unproved.is_empty() && !view.history.state().status().is_terminal() {
-            stale = no_longer_shown(project, view, &evidence);
-        }
-        outlook.unproved = Some(unproved);
+        outlook.unproved = Some(unproved_now(project, view, &evidence));
     }
     let plan = if is_person { plan_for_person(opened, &mut outlook) } else { plan_for(opened, &outlook) };
     let NextSteps { next, mut notes } = next_steps(opened, &outlook, &plan);
-    notes.extend(stale);
+    // What is still asked for is the verdict's.
+    let is_asked = outlook.unproved.as_ref().is_some_and(|unproved| !unproved.is_empty());
+    if asked.is_some() && !is_asked && !view.history.state().status().is_terminal() {
+        notes.extend(no_longer_shown(opened, &outlook, &plan, &evidence));
+    }
     let document = view.history.state().document();
     if let Some(session) = document.state.session.as_ref().filter(|_| presence == engine::Presence::HeldByOther)
         && plan.verdict == Verdict::NeedsHuman

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Attempt, EvidenceState, Freshness, History, Judgement};
+use crate::engine::{Attempt, Damage, EvidenceState, Freshness, History, Judgement, Outlook, Plan};
 use crate::machine::Requirement;
 use crate::model::{
     ActivityStatus, NotCovered, Number, RunId, SessionId, StateName, Suggestion, Unproved, command_line,
@@ -13,11 +13,13 @@ use crate::model::{
 use crate::runs::commands::prove;
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
-use crate::runs::open::damage::damage_of;
+use crate::runs::look::outlook::{Definitions, OpenedRun, comes_before, outlook, plan_for};
+use crate::runs::open::damage::see_committed;
 use crate::runs::open::proof::{Proofs, evidence_states};
 use crate::runs::open::select::select_run;
 use crate::runs::open::shared::ask_store;
 use crate::runs::open::view::{View, for_reading};
+use crate::runs::write::claim::presence;
 use crate::runs::write::exec::obstacle::obstacle;
 use crate::runs::write::required_here::as_project_asks;
 use crate::store::{RefreshScope, StoredRun};
@@ -99,7 +101,7 @@ pub struct RequiredEvidence {
     pub why: Option<String>,
     /// Why the run left the phase although it was missing.
     pub skip_reason: Option<String>,
-    /// The command that shows what is missing, while the run is open.
+    /// The command that shows what is missing, or does what has to come before that, while the run is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<Suggestion>,
 }
@@ -125,7 +127,8 @@ pub fn verify_evidence(cx: &Context, request: &VerifyEvidenceRequest) -> Result<
     let project = cx.project()?;
     let asked = ask_store(&project, RefreshScope::All);
     let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
-    let view = for_reading(&project, &*run)?;
+    let mut view = for_reading(&project, &*run)?;
+    see_committed(&project, &*run, &mut view);
     let evidence = seen_evidence(&project, &*run, &view.history)?;
     let mut claimed = Vec::new();
     for attempt in view.history.attempts() {
@@ -135,10 +138,16 @@ pub fn verify_evidence(cx: &Context, request: &VerifyEvidenceRequest) -> Result<
             claimed.push(ClaimedWork { number, id, phase, seen_to_fail });
         }
     }
-    let required = required_evidence(&project, &view, &evidence);
+    let opened = OpenedRun { project: &project, run: &*run, view: &view };
+    let caller = cx.caller(request.session.clone(), None)?;
+    let mut outlook = outlook(opened, presence(&project, view.history.hold(), &caller)?, &Definitions::default());
+    outlook.unproved = Some(unproved_now(&project, &view, &evidence));
+    let plan = plan_for(opened, &outlook);
+    let required = required_evidence(opened, &outlook, &plan, &evidence);
     let ok =
         if required.is_empty() { all_hold(&view.history, &evidence) } else { required.iter().all(|one| one.proved) };
-    let damage = damage_of(&project, &*run, &view);
+    // That it is not in its store as it is here says nothing of its log.
+    let damage = outlook.damage.filter(|damage| !matches!(damage, Damage::Apart(_)));
     let damage = damage.map(|damage| damage.what().to_owned());
     let ok = ok && damage.is_none();
     let mut notes = view.notes.clone();
@@ -166,25 +175,43 @@ fn all_hold(history: &History, evidence: &[SeenEvidence]) -> bool {
 }
 
 /// What the phases require that the run has been in, given what was seen of its commands.
-fn required_evidence(project: &OpenedProject, view: &View, seen: &[SeenEvidence]) -> Vec<RequiredEvidence> {
+fn required_evidence(
+    opened: OpenedRun<'_>,
+    outlook: &Outlook<'_>,
+    plan: &Plan,
+    seen: &[SeenEvidence],
+) -> Vec<RequiredEvidence> {
+    let OpenedRun { project, run, view } = opened;
     let mut required = Vec::new();
     let Some(machine) = &view.machine else { return required };
     let (history, proofs) = (&view.history, Proofs::of(project, states_of(seen)));
     let still = history.still_required(machine);
+    let mut shown = |requirement: &Requirement, number, missing: Option<Unproved>| {
+        let (phase, exec) = (requirement.state.clone(), requirement.exec.clone());
+        let skip_reason = history.reason_to_skip(&phase, &exec).or(history.work(&phase).skipped).map(str::to_owned);
+        let why = missing.as_ref().map(|one| match &one.obstacle {
+            Some(first) => format!("{}; {}", one.why, first.what()),
+            None => one.why.clone(),
+        });
+        // What is over runs nothing.
+        let is_over = history.state().status().is_terminal();
+        let missing = missing.filter(|one| !is_over && one.obstacle.is_none() && obstacle(project, one).is_none());
+        let command =
+            missing.map(|one| comes_before(opened, outlook, plan, &exec).unwrap_or_else(|| prove(run.id(), &one)));
+        required.push(RequiredEvidence { phase, exec, proved: why.is_none(), number, why, skip_reason, command });
+    };
     for (requirement, found) in history.requirements(machine) {
         let found = history.shown_by_now(machine, requirement, found);
         let number = found.as_ref().ok().map(|attempt| attempt.number);
         let why = why_not(&proofs, requirement, found.as_ref());
-        let (phase, exec) = (requirement.state.clone(), requirement.exec.clone());
-        let skip_reason = history.reason_to_skip(&phase, &exec).or(history.work(&phase).skipped).map(str::to_owned);
-        let missing = why.clone().map(|why| match still.iter().find(|one| one.requirement == requirement) {
+        let missing = why.map(|why| match still.iter().find(|one| one.requirement == requirement) {
             Some(one) => one.missing(why),
             None => history.missing_since(requirement, why),
         });
-        // What is over runs nothing.
-        let missing = missing.filter(|one| !history.state().status().is_terminal() && obstacle(project, one).is_none());
-        let command = missing.map(|one| prove(history.state().id(), &one));
-        required.push(RequiredEvidence { phase, exec, proved: why.is_none(), number, why, skip_reason, command });
+        shown(requirement, number, missing);
+    }
+    for requirement in history.required_of_units(machine) {
+        shown(requirement, None, Some(history.missing_of_units(machine, requirement)));
     }
     required
 }
@@ -206,11 +233,19 @@ fn required_since(project: &OpenedProject, view: &View) -> Vec<String> {
 }
 
 /// Notes on what phases require that the run has left, and that does not hold for the files as they are now.
-pub(in crate::runs) fn no_longer_shown(project: &OpenedProject, view: &View, seen: &[SeenEvidence]) -> Vec<String> {
+pub(super) fn no_longer_shown(
+    opened: OpenedRun<'_>,
+    outlook: &Outlook<'_>,
+    plan: &Plan,
+    seen: &[SeenEvidence],
+) -> Vec<String> {
     let mut notes = Vec::new();
-    for RequiredEvidence { phase, exec, why, skip_reason, command, .. } in required_evidence(project, view, seen) {
-        let is_here = view.history.state().document().state.is_in(&phase);
-        if let (Some(why), Some(command), None, false) = (why, command, skip_reason, is_here) {
+    let run = &opened.view.history.state().document().state;
+    for RequiredEvidence { phase, exec, why, skip_reason, command, .. } in
+        required_evidence(opened, outlook, plan, seen)
+    {
+        let is_told = run.is_in(&phase) || comes_before(opened, outlook, plan, &exec).is_some();
+        if let (Some(why), Some(command), None, false) = (why, command, skip_reason, is_told) {
             notes.push(format!("`{phase}` was left with `{exec}`: {why}; `{command}` shows whether it holds now"));
         }
     }

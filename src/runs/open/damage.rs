@@ -4,7 +4,7 @@ use crate::engine::{Damage, Fault, held_by};
 use crate::model::{LostRange, Seq};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::ends_at;
-use crate::runs::open::checkout::places_of_lost;
+use crate::runs::open::checkout::{committed_beyond, places_of_lost};
 use crate::runs::open::view::View;
 use crate::store::{StoreError, StoredRun};
 
@@ -12,6 +12,15 @@ use crate::store::{StoreError, StoredRun};
 pub(in crate::runs) fn damage_of(project: &OpenedProject, run: &dyn StoredRun, view: &View) -> Option<Damage> {
     let is_kept = !places_of_lost(project, run, &view.faults).is_empty();
     worst_damage(view, is_kept)
+}
+
+/// Notes in `view` that git has a log of the run that goes on behind this one, if it has.
+pub(in crate::runs) fn see_committed(project: &OpenedProject, run: &dyn StoredRun, view: &mut View) {
+    let last = view.log.last_seq();
+    if let Some(noted) = committed_beyond(project, run, view.noted, last) {
+        view.noted = noted;
+        view.faults.push(Fault::Rewound { last, noted });
+    }
 }
 
 /// Why no command writes an open run that machines share, although its log can be trusted.
