@@ -10,6 +10,8 @@ use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 use crate::model::is_terminal_control;
+use crate::picture::cut;
+use crate::runs::columns;
 
 /// How many columns a text takes on a terminal.
 fn width(text: &str) -> usize {
@@ -23,6 +25,22 @@ pub(super) struct TextPage {
     text: String,
     /// Whether very long values are cut.
     clips: bool,
+    /// How many columns prose and tables may take, if that matters.
+    room: Option<usize>,
+}
+
+/// The words of a text. A command in backticks is one.
+fn words(text: &str) -> Vec<&str> {
+    let (mut words, mut from, mut is_quoted) = (Vec::new(), 0, false);
+    for (at, c) in text.char_indices() {
+        if c == ' ' && !is_quoted {
+            words.push(&text[from..at]);
+            from = at + 1;
+        }
+        is_quoted ^= c == '`';
+    }
+    words.push(&text[from..]);
+    words
 }
 
 /// The highest number of characters that are shown of one value; `--json` has all of them.
@@ -44,6 +62,10 @@ pub(super) const BAD: Style = AnsiColor::Red.on_default().bold();
 
 /// Width of the column with labels.
 const LABEL: usize = 11;
+/// What prose keeps, however narrow the terminal is, and the last column of a table beside the others.
+const LEAST: usize = 12;
+/// The label of a command, which is not broken: it is to be pasted.
+pub(super) const COMMAND: &str = "command";
 
 impl TextPage {
     /// The page that `fill` writes.
@@ -56,6 +78,11 @@ impl TextPage {
     /// Cuts very long values from now on, for text that others wrote. (Commands are never cut.)
     pub(super) fn cut_long_values(&mut self) {
         self.clips = true;
+    }
+
+    /// Breaks prose and the last columns of tables from now on, as the columns of the output ask for. Commands stay whole.
+    pub(super) fn fit_to_columns(&mut self) {
+        self.room = columns();
     }
 
     fn fit<'t>(&self, text: &'t str) -> Cow<'t, str> {
@@ -72,7 +99,10 @@ impl TextPage {
 
     /// Adds a label and its value.
     pub(super) fn field(&mut self, label: &str, value: &str) {
-        let _ = writeln!(self.text, "  {FAINT}{label:<LABEL$}{FAINT:#} {}", clean(&self.fit(value)));
+        let value = self.fit(value);
+        let value = clean(&value);
+        let value = if label == COMMAND { value } else { self.broken(&value, LABEL + 3).into() };
+        let _ = writeln!(self.text, "  {FAINT}{label:<LABEL$}{FAINT:#} {value}");
     }
 
     /// Adds a label and its value for each value, if there is one.
@@ -93,6 +123,33 @@ impl TextPage {
     /// Adds one line.
     pub(super) fn line(&mut self, line: &str) {
         let _ = writeln!(self.text, "{}", clean(&self.fit(line)));
+    }
+
+    /// Adds a sentence behind two blanks.
+    pub(super) fn prose(&mut self, text: &str) {
+        let text = self.fit(text);
+        let text = self.broken(&clean(&text), 4);
+        let _ = writeln!(self.text, "  {text}");
+    }
+
+    /// This text with line breaks, so that its lines fit behind `indent` blanks. What stands in backticks is a command.
+    fn broken(&self, text: &str, indent: usize) -> String {
+        let Some(room) = self.room else { return text.to_owned() };
+        let room = room.saturating_sub(indent).max(LEAST);
+        let (mut broken, mut used) = (String::new(), 0);
+        for word in words(text) {
+            if used > 0 && used + 1 + width(word) > room {
+                broken.push('\n');
+                broken.extend(repeat_n(' ', indent));
+                used = 0;
+            } else if used > 0 {
+                broken.push(' ');
+                used += 1;
+            }
+            broken.push_str(word);
+            used += width(word);
+        }
+        broken
     }
 
     /// Adds several lines, none of which is cut.
@@ -119,13 +176,31 @@ impl TextPage {
                 *widest = (*widest).max(width(&self.cell(text.as_ref())));
             }
         }
+        // Where the last column has no room, it stands below the others.
+        let mut is_below = false;
+        if let (Some(room), Some((last, before))) = (self.room, widths.split_last_mut()) {
+            let taken = indent + before.iter().map(|width| width + 2).sum::<usize>();
+            let left = room.saturating_sub(taken);
+            is_below = left < (*last).min(LEAST);
+            if !is_below {
+                *last = (*last).min(left);
+            }
+        }
         let blanks = " ".repeat(widths.iter().max().map_or(0, |widest| widest + 2));
         let mut line = String::new();
         for row in &rows {
             line.clear();
             line.extend(repeat_n(' ', indent));
-            for (text, widest) in row.as_ref().iter().zip(&widths) {
+            for (nth, (text, widest)) in row.as_ref().iter().zip(&widths).enumerate() {
                 let text = self.cell(text.as_ref());
+                if is_below && nth + 1 == widths.len() && !text.is_empty() {
+                    self.raw(line.trim_end());
+                    line.clear();
+                    line.extend(repeat_n(' ', indent + 2));
+                    line.push_str(&self.broken(&text, indent + 2));
+                    continue;
+                }
+                let text = if width(&text) > *widest { cut(&text, *widest).into() } else { text };
                 line.push_str(&text);
                 line.push_str(&blanks[..widest - width(&text) + 2]);
             }

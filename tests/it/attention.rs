@@ -354,6 +354,36 @@ fn whoever_waits_for_a_need_is_told_of_the_first_and_a_program_is_called_once_fo
 }
 
 #[test]
+fn what_is_told_of_one_run_fits_into_the_terminal_and_its_commands_stay_whole() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1", "--goal", "a goal that is rather long for a narrow terminal"]).ok();
+    sandbox
+        .flow(["record-activity", "--run-id", "r1", "--id", "look", "--summary", "the server did not answer in time"])
+        .ok();
+    sandbox
+        .flow([
+            "block",
+            "r1",
+            "--reason",
+            "the credentials have expired, `flow resume r1 --take-over` or a person helps",
+        ])
+        .ok();
+    for reader in ["resume", "show"] {
+        let whole = sandbox.flow([reader, "r1"]).stdout;
+        let mut narrow = sandbox.flow_command();
+        narrow.args([reader, "r1"]).env("COLUMNS", "44");
+        let narrow = run(narrow, "").stdout;
+        for line in narrow.lines() {
+            assert!(line.chars().count() <= 44 || line.contains("flow "), "{reader}: {line}");
+        }
+        assert!(narrow.contains("`flow resume r1 --take-over`"), "{narrow}");
+        for line in whole.lines().filter(|line| line.starts_with("    flow ")) {
+            assert!(narrow.lines().any(|shown| shown == line), "{reader}: {line}: {narrow}");
+        }
+    }
+}
+
+#[test]
 fn a_row_says_what_a_run_is_first_and_fits_into_the_terminal() {
     let sandbox = Sandbox::new();
     let goal = "The importer loses the last row of every file that it reads";
@@ -378,6 +408,7 @@ fn a_row_says_what_a_run_is_first_and_fits_into_the_terminal() {
         shown(Some("40"), &["list"]),
         shown(None, &["attention", "--all"]),
         shown(Some("60"), &["attention", "--all"]),
+        shown(Some("40"), &["attention"]),
     ];
     insta::assert_snapshot!(pages.join("\n"), @r"
     PR 7 review-pr                                               7         review-pr    active   preflight 1/4  1 s
@@ -403,6 +434,9 @@ fn a_row_says_what_a_run_is_first_and_fits_into_the_terminal() {
     Can go on  2
       PR 7 review-pr        7         4 s  nothing is completed…
       issue 42 start-issue  issue-42  5 s  nothing is completed…
+
+    Waits for you  1
+      blocked  importer  6 s  Which of the…
     ");
     for args in [&["list"][..], &["attention", "--all"]] {
         for columns in ["40", "60", "80", "100"] {

@@ -5,7 +5,7 @@ use crate::cli::cmd::look::seen::seen_table;
 use crate::cli::cmd::look::show::left_undone;
 use crate::cli::cmd::worktrees;
 use crate::cli::out::{Ended, Out};
-use crate::cli::page::{self, TextPage, or_dash, or_empty};
+use crate::cli::page::{self, COMMAND, TextPage, or_dash, or_empty};
 use crate::cli::progress::while_waiting;
 use crate::engine::Verdict;
 use crate::model::{SessionId, StateName, Timestamp, counted};
@@ -48,6 +48,7 @@ fn fill(report: &ResumeReport, now: Timestamp, page: &mut TextPage) {
     if let Some(workflow) = &report.workflow {
         run += &format!("  {workflow}");
     }
+    page.fit_to_columns();
     page.head(style, report.verdict.as_str(), &run);
     page.field("why", &reason_now(&report.reason, report.begun_at, now));
     page.each("phase", &report.phase);
@@ -73,11 +74,11 @@ fn next(report: &ResumeReport, page: &mut TextPage) {
         page.field("choices", &choices.join(", "));
     }
     if let Some(command) = &report.next.command {
-        page.field("command", &format!("{command:#}"));
+        page.field(COMMAND, &format!("{command:#}"));
     }
     for way in &report.next.alternatives {
         let by = if way.by == Some(Who::Person) { " (a person, in their own terminal)" } else { "" };
-        page.line(&format!("  if {}{by}:", way.when));
+        page.prose(&format!("if {}{by}:", way.when));
         page.line(&format!("    {:#}", way.command));
     }
 }
@@ -110,7 +111,7 @@ fn work(report: &ResumeReport, page: &mut TextPage) {
         if shown == all {
             page.line("  completed");
         } else {
-            page.line(&format!("  completed (the last {shown} of {all}; --all shows every one)"));
+            page.prose(&format!("completed (the last {shown} of {all}; --all shows every one)"));
         }
         let rows = report.completed.iter().map(|done| {
             let mut status = or_empty(done.status.map(|status| status.with_exit_code(done.exit_code)));
@@ -146,7 +147,7 @@ fn surroundings(report: &ResumeReport, page: &mut TextPage) {
         TreeState::Clean => {}
         TreeState::Dirty => {
             let rest = tree.paths.len().saturating_sub(SHOWN);
-            page.line(&format!("  uncommitted: {} outside flow's own files", counted(tree.paths.len(), "file")));
+            page.prose(&format!("uncommitted: {} outside flow's own files", counted(tree.paths.len(), "file")));
             for path in tree.paths.iter().take(SHOWN) {
                 page.line(&format!("    {path}"));
             }

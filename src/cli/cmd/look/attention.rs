@@ -86,10 +86,11 @@ const STEPS: [(usize, Shrink); 8] = [
     (1, Shrink::End(24)),
     (5, Shrink::End(12)),
     (3, Shrink::Whole),
-    (1, Shrink::End(16)),
-    (5, Shrink::Whole),
     (1, Shrink::End(10)),
     (2, Shrink::Front(8)),
+    // Its name says which run it is, and nothing else what it waits for.
+    (1, Shrink::Whole),
+    (5, Shrink::Whole),
 ];
 
 /// What is needed, what the run is, its name, where it is, since when, and what it waits for.

@@ -68,7 +68,7 @@ pub(in crate::cli::cmd) fn seen_table(title: &str, all: &[SeenEvidence], page: &
     if latest.is_empty() {
         return;
     }
-    page.line(&format!("  {title} (fresh: the tracked and untracked files are the same)"));
+    page.prose(&format!("{title} (fresh: the tracked and untracked files are the same)"));
     let earlier = latest.len().saturating_sub(ROWS);
     if earlier > 0 {
         page.line(&format!("    … and {earlier} more; `flow verify --evidence` lists all"));

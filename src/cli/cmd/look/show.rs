@@ -38,6 +38,7 @@ pub(in crate::cli::cmd) fn left_undone(left: &LeftUndone) -> Vec<String> {
 
 fn fill(shown: &ShowReport, page: &mut TextPage) {
     page.cut_long_values();
+    page.fit_to_columns();
     let status = text(shown, "state", "status").unwrap_or_default();
     let doing = shown.doing.map_or(status.as_str(), |doing| doing.as_str());
     page.head(page::STRONG, doing, &text(shown, "metadata", "id").unwrap_or_default());
