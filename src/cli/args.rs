@@ -320,7 +320,7 @@ pub(super) enum Checks {
     ///
     /// Shows them first, and asks. How it compares is recorded in the run.
     Replay(ReplayArgs),
-    /// Show flow at work in a project to throw away
+    /// Watch flow at work in an example project
     Demo(DemoArgs),
     /// Create .flow, or add what is missing in it
     Init(InitArgs),
@@ -357,10 +357,10 @@ pub(super) enum Checks {
 // Arguments of `demo`.
 #[derive(Debug, Args)]
 pub(super) struct DemoArgs {
-    /// Where to make the project: a new or an empty directory [default: a new one for temporary files]
+    /// Where to make the example project: a new or empty directory [default: a new temporary one]
     #[arg(value_name = "DIR")]
     pub(super) dir: Option<PathBuf>,
-    /// Instead of the story of one run, fill the project with runs of every group
+    /// Make a project with many runs in different states, instead of showing one run from start to end
     #[arg(long)]
     pub(super) board: bool,
 }

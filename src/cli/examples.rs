@@ -1,7 +1,7 @@
-//! Two examples of each command, for its page of help and its manual page.
+//! Two examples of each command and each group of commands, for its page of help and its manual page.
 
 /// The commands, each with two lines for a shell.
-const EXAMPLES: [(&str, [&str; 2]); 81] = [
+const EXAMPLES: [(&str, [&str; 2]); 86] = [
     (
         "start",
         [
@@ -55,6 +55,7 @@ const EXAMPLES: [(&str, [&str; 2]); 81] = [
     ("report", ["flow report '#42' > pull-request.md", "flow report --format json"]),
     ("sessions", ["flow sessions", "flow sessions --json"]),
     ("setup", ["flow setup", "flow setup --undo"]),
+    ("hooks", ["flow hooks install --dry-run", "flow hooks doctor"]),
     ("hooks install", ["flow hooks install --dry-run", "flow hooks install --host claude-code --scope project"]),
     ("hooks uninstall", ["flow hooks uninstall --dry-run", "flow hooks uninstall --host codex"]),
     ("hooks status", ["flow hooks status", "flow hooks status --host codex"]),
@@ -65,6 +66,7 @@ const EXAMPLES: [(&str, [&str; 2]); 81] = [
     ("session-end", ["flow session-end --session monday", "flow session-end --unowned"]),
     ("hud", ["flow hud", "flow hud --format '{name} {phase} {place}'"]),
     ("mcp", ["flow mcp", "flow mcp --tools core --read-only"]),
+    ("workflow", ["flow workflow list", "flow workflow new write-docs"]),
     ("workflow list", ["flow workflow list", "flow workflow list --json"]),
     ("workflow new", ["flow workflow new write-docs", "flow workflow new write-docs --json"]),
     ("workflow show", ["flow workflow show start-issue", "flow workflow show debug --source"]),
@@ -88,6 +90,7 @@ const EXAMPLES: [(&str, [&str; 2]); 81] = [
             "flow drive job.graph.yaml --on tool=./look.sh --choose ./choose.sh",
         ],
     ),
+    ("mode", ["flow mode list", "flow mode request blueprint"]),
     ("mode request", ["flow mode request blueprint", "flow mode request forge --review clean"]),
     ("mode list", ["flow mode list", "flow mode list --all"]),
     ("mode show", ["flow mode show forge", "flow mode show forge --session monday"]),
@@ -100,6 +103,7 @@ const EXAMPLES: [(&str, [&str; 2]); 81] = [
     ("mode outcome", ["flow mode outcome .flow/state/forge-state.json", "flow mode outcome -"]),
     ("mode prompt", ["flow mode prompt '$forge the importer'", "flow mode prompt - --session monday"]),
     ("mode policy", ["flow mode policy", "flow mode policy --table"]),
+    ("interview", ["flow interview start charter.md", "flow interview next charter.md"]),
     ("interview start", ["flow interview start charter.md", "flow interview start notes.md --run-id release-0.9"]),
     ("interview next", ["flow interview next charter.md", "flow interview next charter.md --json"]),
     (
@@ -120,6 +124,7 @@ const EXAMPLES: [(&str, [&str; 2]); 81] = [
     ("interview run", ["flow interview run charter.md", "flow interview run charter.md --agent './ask.sh'"]),
     ("demo", ["flow demo", "flow demo board --board"]),
     ("init", ["flow init", "flow init --schemas"]),
+    ("remote", ["flow remote use git:origin", "flow remote status"]),
     ("remote use", ["flow remote use git:origin", "flow remote use s3://bucket/prefix"]),
     ("remote status", ["flow remote status", "flow remote status --json"]),
     ("remote probe", ["flow remote probe", "flow remote probe s3://bucket/prefix"]),
@@ -161,17 +166,14 @@ mod tests {
     use super::*;
     use crate::cli::args::Cli;
 
-    fn leaves(command: &clap::Command, above: &str, found: &mut BTreeSet<String>) {
+    fn commands_below(command: &clap::Command, above: &str, found: &mut BTreeSet<String>) {
         for below in command.get_subcommands() {
             let path = format!("{above}{}", below.get_name());
             if below.get_name() == "help" {
                 continue;
             }
-            if below.has_subcommands() {
-                leaves(below, &format!("{path} "), found);
-            } else {
-                found.insert(path);
-            }
+            commands_below(below, &format!("{path} "), found);
+            found.insert(path);
         }
     }
 
@@ -198,7 +200,7 @@ mod tests {
         let mut tree = Cli::command();
         tree.build();
         let mut commands = BTreeSet::new();
-        leaves(&tree, "", &mut commands);
+        commands_below(&tree, "", &mut commands);
         assert_eq!(EXAMPLES.iter().map(|(path, _)| (*path).to_owned()).collect::<BTreeSet<_>>(), commands);
         let mut refused = String::new();
         for (path, line) in EXAMPLES.iter().flat_map(|(path, lines)| lines.map(|line| (path, line))) {

@@ -99,7 +99,7 @@ pub(crate) struct WaitArgs {
     /// Give up after so many seconds [default: never]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,
-    /// End also when no command that flow exec began still runs
+    /// Return as well when every command that `flow exec` began has ended
     #[arg(long)]
     pub(crate) commands: bool,
 }
