@@ -374,6 +374,20 @@ fn an_export_goes_to_a_file_and_replaces_what_is_there_in_one_step() {
 }
 
 #[test]
+fn a_directory_that_is_made_for_an_export_is_named_and_an_empty_export_is_refused() {
+    let sandbox = run();
+    let made = |line: &str| format!("made {}\n", std::fs::canonicalize(sandbox.path(line)).unwrap().display());
+    let export = |to: &str| sandbox.flow(["export", "r1", "--format", "svg", "-o", to]).ok().stderr;
+    assert_eq!(export("reports/2026/run.svg"), made("reports"));
+    assert_eq!(export("reports/2027/run.svg"), made("reports/2027"));
+    assert_eq!(export("reports/run.svg"), "");
+    let refused =
+        sandbox.flow(["export", "r1", "--format", "in-toto", "-o", "more/run.jsonl", "--json"]).exits(1).error();
+    assert_eq!(refused["code"], "nothing_seen");
+    assert!(!sandbox.path("more").exists());
+}
+
+#[test]
 fn a_file_that_is_not_the_users_text_is_refused() {
     let sandbox = run();
     std::fs::create_dir(sandbox.path("dir")).unwrap();

@@ -46,16 +46,19 @@ pub struct ExportReport {
     pub at: Option<Seq>,
     /// The file that was written; none if the text is in this report.
     pub path: Option<PathBuf>,
+    /// The directory that was made for the file, with those below it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub made: Option<PathBuf>,
     /// The text; none if it was written to a file.
     pub text: Option<String>,
 }
 
 /// Puts an exported text into the file at `named`, from the working directory: a new file, or in one step in the place of
-/// a text that is there. Returns the absolute path.
+/// a text that is there. Returns the absolute path, and the first directory that was made for it.
 ///
 /// # Errors
 /// [`Error::Document`] if that is not a text file of the user's, is inside `.flow` or `.git`, or cannot be written.
-pub fn save_export(cx: &Context, named: &Path, text: &str) -> Result<PathBuf> {
+pub fn save_export(cx: &Context, named: &Path, text: &str) -> Result<(PathBuf, Option<PathBuf>)> {
     let path = cx.absolute(named)?;
     // The parts of a path do not show what it ends with.
     let bytes = named.as_os_str().as_encoded_bytes();
@@ -78,11 +81,13 @@ pub fn save_export(cx: &Context, named: &Path, text: &str) -> Result<PathBuf> {
         copy_of: None,
         digest,
     };
+    let missing = path.ancestors().skip(1).take_while(|dir| !cx.disk.is_dir(dir));
+    let made = missing.last().map(Path::to_owned);
     update_document::<Infallible>(&place, &mut |_| Ok(text.to_owned())).map_err(|error| match error {
         DocumentError::Fault(fault) => Error::from(fault),
         DocumentError::Edit { source, .. } => match source {},
     })?;
-    Ok(path)
+    Ok((path, made))
 }
 
 /// Whether a path is inside `.git`, a `.flow`, or the directory that is the project's under another name.

@@ -3,7 +3,7 @@
 use crate::cli::args::ExportArgs;
 use crate::cli::cmd::meant::meant;
 use crate::cli::out::{Ended, Out};
-use crate::model::{Kind, Problem, Seq, Suggestion};
+use crate::model::{Help, Kind, Problem, Seq, Suggestion};
 use crate::picture;
 use crate::runs::{self, Context, ExportFormat, ExportReport, RunRequest};
 
@@ -24,7 +24,13 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: ExportArgs, out: &mut Out) ->
         let help = Suggestion::flow("export --format gantt").value(run_id) + " shows its steps over time";
         return Err(Problem::new(Kind::Refused, "no_diagram", message).help(help).into());
     };
-    let mut report = ExportReport { run_id, format, at: request.at, path: None, text: None };
+    if text.is_empty() {
+        let message =
+            format!("run {run_id} has no command that flow saw end on files it knows, so there is nothing to state");
+        let help = Help::from("what ") + Suggestion::flow("exec") + " runs is stated";
+        return Err(Problem::new(Kind::Refused, "nothing_seen", message).help(help).into());
+    }
+    let mut report = ExportReport { run_id, format, at: request.at, path: None, made: None, text: None };
     let Some(file) = args.output else {
         // As it is, for the programs that read the format.
         if !out.is_json() {
@@ -33,8 +39,12 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: ExportArgs, out: &mut Out) ->
         report.text = Some(text);
         return Ok(out.json(&report));
     };
-    let path = runs::save_export(cx, &file, &text)?;
+    let (path, made) = runs::save_export(cx, &file, &text)?;
     out.committed(format!("{} is written", path.display()));
     report.path = Some(path.clone());
+    if let Some(made) = &made {
+        out.aside(&format!("made {}\n", made.display()));
+    }
+    report.made = made;
     Ok(out.answer(&report, |page| page.line(&path.display().to_string())))
 }
