@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use clap::CommandFactory as _;
 
 use crate::cli::args::{Cli, Command};
+use crate::cli::page::in_lines;
 use crate::cli::{examples, topics, usage};
 use crate::runs::columns;
 
@@ -41,36 +42,13 @@ fn groups(width: usize) -> String {
         for command in augment(clap::Command::new("flow")).get_subcommands() {
             let about = command.get_about().map(ToString::to_string).unwrap_or_default();
             if width < WIDE {
-                let _ = writeln!(text, "  {}", command.get_name());
-                text += &wrapped(&about, width, 6);
+                let _ = writeln!(text, "  {}\n      {}", command.get_name(), in_lines(&about, width, 6));
             } else {
-                let lines = wrapped(&about, width, NAMES + 2);
-                let _ = write!(text, "  {:<NAMES$}{}", command.get_name(), lines.trim_start());
+                let _ = writeln!(text, "  {:<NAMES$}{}", command.get_name(), in_lines(&about, width, NAMES + 2));
             }
         }
     }
     text
-}
-
-/// A text in lines of at most this width, each behind `indent` blanks.
-fn wrapped(text: &str, width: usize, indent: usize) -> String {
-    let mut lines = String::new();
-    let mut used = 0;
-    for word in text.split(' ') {
-        if used > 0 && indent + used + 1 + word.len() > width {
-            lines.push('\n');
-            used = 0;
-        }
-        if used == 0 {
-            lines += &" ".repeat(indent);
-        } else {
-            lines.push(' ');
-            used += 1;
-        }
-        lines += word;
-        used += word.len();
-    }
-    lines + "\n"
 }
 
 /// The page of a command, with examples before the options of every command.

@@ -43,6 +43,26 @@ fn words(text: &str) -> Vec<&str> {
     words
 }
 
+/// A text with line breaks, so that it fits into this many columns, all but the first line behind `indent` blanks. A command in
+/// backticks stays whole.
+pub(super) fn in_lines(text: &str, columns: usize, indent: usize) -> String {
+    let room = columns.saturating_sub(indent).max(LEAST);
+    let (mut lines, mut used) = (String::new(), 0);
+    for word in words(text) {
+        if used > 0 && used + 1 + width(word) > room {
+            lines.push('\n');
+            lines.extend(repeat_n(' ', indent));
+            used = 0;
+        } else if used > 0 {
+            lines.push(' ');
+            used += 1;
+        }
+        lines.push_str(word);
+        used += width(word);
+    }
+    lines
+}
+
 /// The highest number of characters that are shown of one value; `--json` has all of them.
 const CLIPPED: usize = 500;
 
@@ -132,24 +152,12 @@ impl TextPage {
         let _ = writeln!(self.text, "  {text}");
     }
 
-    /// This text with line breaks, so that its lines fit behind `indent` blanks. What stands in backticks is a command.
+    /// This text with line breaks, so that its lines fit behind `indent` blanks.
     fn broken(&self, text: &str, indent: usize) -> String {
-        let Some(room) = self.room else { return text.to_owned() };
-        let room = room.saturating_sub(indent).max(LEAST);
-        let (mut broken, mut used) = (String::new(), 0);
-        for word in words(text) {
-            if used > 0 && used + 1 + width(word) > room {
-                broken.push('\n');
-                broken.extend(repeat_n(' ', indent));
-                used = 0;
-            } else if used > 0 {
-                broken.push(' ');
-                used += 1;
-            }
-            broken.push_str(word);
-            used += width(word);
+        match self.room {
+            Some(room) => in_lines(text, room, indent),
+            None => text.to_owned(),
         }
-        broken
     }
 
     /// Adds several lines, none of which is cut.
