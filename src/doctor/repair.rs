@@ -131,9 +131,10 @@ impl<'a> Mending<'a> {
                 }
             }
             RepairStep::PutAgain(run) => {
-                let work = work_of(project, &*project.runs().open(run)?)?;
                 // A store may take longer than a lock.
                 let request = project.cx.write_request(now, project.commit_wait()?);
+                project.runs().bring_unlisted(run, &request)?;
+                let work = work_of(project, &*project.runs().open(run)?)?;
                 project.runs().put_again(run, work, &request)?;
             }
             _ => {}

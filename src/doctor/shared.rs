@@ -76,6 +76,13 @@ fn add(flaw: StoreFlaw, store: &str, copies: &Path, found: &mut Findings) {
             let finding = found.add("store_lost_run", &Project::path_of_run(copies, &run), message + help);
             finding.mend(RepairStep::PutAgain(run));
         }
+        StoreFlaw::Unlisted { run } => {
+            let help = Suggestion::flow("remote push").value(&run) + " lists it again";
+            let what = "has the log of the run and does not list it, so that machines without a copy do not see it; ";
+            let message = Help::from(format!("{store} {what}")) + help;
+            let finding = found.add("store_unlisted", &Project::path_of_run(copies, &run), message);
+            finding.mend(RepairStep::PutAgain(run));
+        }
         StoreFlaw::Emptied { copies: count } => {
             let message = format!(
                 "{store} has no run, and copies of {count} are here: it was emptied, or it is not the store that it was"

@@ -173,7 +173,10 @@ fn compared_with_store(project: &OpenedProject, run: &RunId) -> (Vec<Difference>
                 notes.push(format!("{store} does not know that the run is about {about}; `{repair}` tells it"));
                 continue;
             }
-            StoreFlaw::Unmarked { .. } | StoreFlaw::Deletes { .. } | StoreFlaw::Emptied { .. } => continue,
+            StoreFlaw::Unmarked { .. }
+            | StoreFlaw::Deletes { .. }
+            | StoreFlaw::Emptied { .. }
+            | StoreFlaw::Unlisted { .. } => continue,
         };
         let (path, expected) = (PathBuf::from(store.of_run(run).to_string()), "the lines of the copy here".to_owned());
         differences.push(Difference { path, line: None, expected, found, why: why.to_owned() });

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Kind, Problem, RunId, Seq, Suggestion};
 use crate::runs::open::name::{Purpose, open_run};
-use crate::runs::{Context, Result, adopt_edits, bring_evidence, work_of};
+use crate::runs::{Context, OpenedProject, Result, adopt_edits, bring_evidence, work_of};
 use crate::sharing::chosen::store_in_use;
-use crate::store::{BroughtEvidence, RefreshScope, RunStore as _, StoreError};
+use crate::store::{BroughtEvidence, RefreshScope, RunStore as _, StoreError, StoredRun, WriteRequest};
 
 /// The run to move.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -55,8 +55,8 @@ pub fn push(cx: &Context, request: &MoveRequest) -> Result<PushReport> {
     let project = cx.offline().project()?;
     let store = store_in_use(&project)?;
     let shared = store.open(&project)?;
-    let run = open_run(&project, &request.run, Purpose::Write)?;
     let write = cx.write_request(cx.now(), project.commit_wait()?);
+    let run = open_or_list(&project, &request.run, &write)?;
     // A shared run of this id that is shorter does not count.
     let run = if shared.goes_on(run.id(), &write)? { project.local_runs().open(run.id())? } else { run };
     if run.as_of().is_none() {
@@ -87,6 +87,17 @@ pub fn push(cx: &Context, request: &MoveRequest) -> Result<PushReport> {
     Ok(PushReport { run_id: run.id().clone(), store: store.name.to_string(), seq, warnings })
 }
 
+/// Opens the run of this name. One that the store has and does not list is brought by its whole id, and listed again.
+fn open_or_list(project: &OpenedProject, name: &str, request: &WriteRequest) -> Result<Box<dyn StoredRun>> {
+    if let Ok(id) = RunId::new(name)
+        && project.runs().bring_unlisted(&id, request)?
+    {
+        let work = work_of(project, &*project.runs().open(&id)?)?;
+        project.runs().put_again(&id, work, request)?;
+    }
+    open_run(project, name, Purpose::Write)
+}
+
 /// Brings the copy of a shared run up to date, and the evidence that other machines recorded.
 ///
 /// # Errors
@@ -96,7 +107,7 @@ pub fn fetch(cx: &Context, request: &MoveRequest) -> Result<FetchReport> {
     let store = store_in_use(&project)?;
     let write = cx.write_request(cx.now(), project.commit_wait()?);
     let mut warnings = project.runs().refresh(RefreshScope::All, &write)?;
-    let run = open_run(&project, &request.run, Purpose::Write)?;
+    let run = open_or_list(&project, &request.run, &write)?;
     // It may have been current already, and a process that was killed may not have shown that.
     warnings.extend(run.catch_up(&write)?);
     let seq = run.last()?;

@@ -3,10 +3,14 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::model::{Explain as _, RunId, RunStatus, Seq, Timestamp, without_login};
+use crate::model::{Explain as _, RunId, RunStatus, Seq, Suggestion, Timestamp, first_few, without_login};
 use crate::runs::{Context, Result, UnseenStore};
 use crate::sharing::chosen::NamedStore;
-use crate::store::{RefreshScope, RunStore as _};
+use crate::store::shared::Shared;
+use crate::store::{RefreshScope, RunStore as _, StoreError, WriteRequest};
+
+/// How many runs are named that the store does not list.
+const NAMED: usize = 5;
 
 /// The report of `remote status`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
@@ -68,7 +72,8 @@ pub fn store_status(cx: &Context) -> Result<StoreStatusReport> {
         return Ok(report);
     }
     let shared = store.open(&project)?;
-    match shared.refresh(RefreshScope::All, &cx.write_request(cx.now(), project.commit_wait()?)) {
+    let request = cx.write_request(cx.now(), project.commit_wait()?);
+    match ask(&shared, &request) {
         Ok(told) => report.notes.extend(told),
         Err(error) => report.notes.push(error.one_line()),
     }
@@ -87,4 +92,17 @@ pub fn store_status(cx: &Context) -> Result<StoreStatusReport> {
         report.runs.push(SharedRow { seq, run_id, status, lost });
     }
     Ok(report)
+}
+
+/// Brings the copies up to date. Returns what a reader should know, such as that the store does not list all runs that it has.
+fn ask(shared: &Shared, request: &WriteRequest) -> std::result::Result<Vec<String>, StoreError> {
+    let mut told = shared.refresh(RefreshScope::All, request)?;
+    let runs = shared.unlisted(request)?;
+    if let Some(store) = shared.shared_at()
+        && !runs.is_empty()
+    {
+        let (runs, repair) = (first_few(&runs, NAMED), Suggestion::flow("doctor").flag("repair"));
+        told.push(format!("{store} has the logs of {runs} and does not list them; `{repair}` lists them again"));
+    }
+    Ok(told)
 }

@@ -11,6 +11,11 @@ pub enum StoreFlaw {
         /// The run.
         run: RunId,
     },
+    /// It has the log of a run and does not list it, so that machines without a copy do not see the run.
+    Unlisted {
+        /// The run.
+        run: RunId,
+    },
     /// It has no run at all, and copies of so many are here.
     Emptied {
         /// How many.

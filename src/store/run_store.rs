@@ -201,6 +201,16 @@ pub trait RunStore: fmt::Debug + Send + Sync {
         Ok(Vec::new())
     }
 
+    /// Brings the copy of a run that the store has and does not list, because what lists it was deleted. Whether there is one. By
+    /// default nothing is shared.
+    ///
+    /// # Errors
+    /// [`StoreError::Unreached`] when the store cannot be asked; others when the copy cannot be written.
+    fn bring_unlisted(&self, run: &RunId, request: &WriteRequest) -> Result<bool, StoreError> {
+        let _ = (run, request);
+        Ok(false)
+    }
+
     /// Puts into the store what it has lost of a run of which a copy is here, which is about `work`. By default nothing is shared.
     ///
     /// # Errors

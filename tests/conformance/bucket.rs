@@ -271,17 +271,35 @@ impl Kept {
     fn list(&self, request: &Request) -> Answer {
         let prefix = request.get("prefix").unwrap_or_default();
         let after = request.get("continuation-token").or(request.get("start-after")).unwrap_or_default();
-        let mut found = self.objects.iter().filter(|(key, _)| key.starts_with(&prefix) && **key > after);
+        let delimiter = request.get("delimiter");
+        let folder_of = |key: &str| {
+            let name = key.strip_prefix(&prefix)?;
+            Some(format!("{prefix}{}", &name[..=name.find(delimiter.as_ref()?)?]))
+        };
+        let mut names: Vec<(String, Option<&Object>)> = Vec::new();
+        for (key, object) in self.objects.iter().filter(|(key, _)| key.starts_with(&prefix)) {
+            match folder_of(key) {
+                Some(folder) if names.last().is_some_and(|(last, _)| *last == folder) => {}
+                Some(folder) => names.push((folder, None)),
+                None => names.push((key.clone(), Some(object))),
+            }
+        }
+        let mut found = names.iter().filter(|(name, _)| *name > after);
         let page: Vec<_> = found.by_ref().take(PAGE).collect();
         let mut body =
             "<?xml version=\"1.0\"?><ListBucketResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">".to_owned();
         body.push_str("<EncodingType>url</EncodingType>");
         for (key, object) in &page {
-            let (key, tag) = (key.replace('%', "%25"), object.tag().replace('"', "&quot;"));
+            let key = key.replace('%', "%25");
+            let Some(object) = object else {
+                body.push_str(&format!("<CommonPrefixes><Prefix>{key}</Prefix></CommonPrefixes>"));
+                continue;
+            };
+            let tag = object.tag().replace('"', "&quot;");
             body.push_str(&format!("<Contents><Key>{key}</Key><ETag>{tag}</ETag><Size>1</Size></Contents>"));
         }
         if found.next().is_some() {
-            let last = page.last().unwrap().0;
+            let last = &page.last().unwrap().0;
             body.push_str(&format!(
                 "<IsTruncated>true</IsTruncated><NextContinuationToken>{last}</NextContinuationToken>"
             ));

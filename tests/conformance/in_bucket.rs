@@ -15,7 +15,7 @@ use flowrun::doctor::{DoctorRequest, doctor};
 use flowrun::host::CloudEnv;
 use flowrun::model::{Event, EventId, EventKind, KeptEvidence, RunId, RunStatus, Seq, StatusChange};
 use flowrun::remote::{S3Carrier, S3Place};
-use flowrun::runs::{Context, StatusVerb};
+use flowrun::runs::{Context, ShowRequest, StatusVerb, show};
 use flowrun::store::shared::{Carrier, NoAnswer, Put, PutAnswer, window_of};
 use flowrun::store::{RefreshScope, RunStore, StoreFlaw, WorkChange, WorkKey};
 
@@ -147,6 +147,55 @@ fn a_run_whose_hint_was_deleted_is_listed_again_after_a_push() {
         let tips = bucket.own_carrier().tips(RefreshScope::All, LEFT).unwrap();
         assert_eq!(tips.iter().map(|tip| (tip.run.as_str(), tip.is_over)).collect::<Vec<_>>(), [(RUN, is_over)]);
     }
+}
+
+#[test]
+fn a_run_whose_hint_was_deleted_is_found_by_its_log_on_a_machine_without_a_copy_and_listed_again() {
+    for is_over in [false, true] {
+        let bucket = Bucket::default();
+        let one: SharedInBucket = Machine::with(bucket.clone());
+        start_as(&one.context(), RUN, Some(7)).unwrap();
+        record(&one.context(), "first").unwrap();
+        if is_over {
+            end(&one.context(), StatusVerb::Cancel).unwrap();
+        }
+        // A writer that died before its lines left nothing to find.
+        bucket.insert("logs/run-2/0000000001", "", None);
+        for name in bucket.names() {
+            if !name.contains("logs/") {
+                bucket.delete(&name);
+            }
+        }
+        let tips = || bucket.own_carrier().tips(RefreshScope::All, LEFT).unwrap();
+        let other: SharedInBucket = Machine::with(bucket.clone());
+        ask(&other);
+        assert_eq!((tips(), other.file(&run_id(), "").exists()), (vec![], false));
+        let found = other.store().flaws(None, &|_| Vec::new(), &request()).unwrap();
+        assert_eq!(found, [StoreFlaw::Unlisted { run: run_id() }]);
+        let status = store_flaws(&one);
+        assert!(status.contains(&"store_unlisted".to_owned()), "{status:?}");
+        // Whoever knows its id can go on with it.
+        let reads = ShowRequest { run: Some(RUN.to_owned()), ..ShowRequest::default() };
+        let reader: SharedInBucket = Machine::with(bucket.clone());
+        show(&reader.context(), &reads).unwrap();
+        assert!(reader.file(&run_id(), "").exists() && tips().is_empty());
+        let repaired = doctor(&other.context(), &DoctorRequest { repair: true, ..DoctorRequest::default() }).unwrap();
+        assert!(repaired.ok, "{repaired:?}");
+        let listed = tips();
+        assert_eq!(listed.iter().map(|tip| (tip.run.as_str(), tip.is_over)).collect::<Vec<_>>(), [(RUN, is_over)]);
+        assert_eq!(store_flaws(&one), [""; 0]);
+        let third: SharedInBucket = Machine::with(bucket.clone());
+        ask(&third);
+        assert_eq!(start_as(&third.context(), "run-3", Some(7)).is_ok(), is_over);
+    }
+}
+
+/// The codes of what the doctor finds in the store.
+fn store_flaws(machine: &SharedInBucket) -> Vec<String> {
+    let report = doctor(&machine.context(), &DoctorRequest::default()).unwrap();
+    let mut codes: Vec<_> = report.findings.iter().map(|finding| finding.code.to_string()).collect();
+    codes.retain(|code| code.starts_with("store_"));
+    codes
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The carrier of a bucket.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use crate::model::{EventId, EventKind, KeptEvidence, RunId, Seq, Timestamp, sha2
 use crate::remote::names::{key_of, run_of};
 use crate::remote::s3::address::S3Place;
 use crate::remote::s3::credentials::CredentialChain;
-use crate::remote::s3::log::BucketLog;
+use crate::remote::s3::log::{BucketLog, LOGS};
 use crate::remote::s3::objects::{Lines, body_of, is_whole};
 use crate::remote::s3::requests::{Condition, Requests, Upload, Uploaded};
 use crate::remote::s3::work::{Markers, TakenBy, mark_of, run_marked};
@@ -304,13 +304,15 @@ impl S3Carrier {
 
     fn try_to_list(&self, scope: RefreshScope, deadline: Instant) -> Result<Vec<Tip>, NoAnswer> {
         let mut tips = BTreeMap::new();
-        let states = if scope == RefreshScope::All { &[OVER, OPEN][..] } else { &[OPEN] };
+        // A run that ends between the two is in both: what is said of its end comes first.
+        let states = if scope == RefreshScope::All { &[OPEN, OVER][..] } else { &[OPEN] };
         for state in states {
             for listed in self.requests.list(state, "", deadline)? {
                 // Other names were not made by flow.
                 let Some(run) = run_of(&listed.name).filter(|run| key_of(run) == listed.name) else { continue };
                 // What is said of its end stays when a run is reopened.
-                tips.insert(run.clone(), Tip { run, mark: listed.tag, is_over: *state == OVER });
+                let tip = Tip { run: run.clone(), mark: listed.tag, is_over: *state == OVER };
+                tips.entry(run).or_insert(tip);
             }
         }
         Ok(tips.into_values().collect())
@@ -419,6 +421,27 @@ impl Carrier for S3Carrier {
             markers.take(key)?;
         }
         Ok(())
+    }
+
+    fn unlisted(&self, left: Duration) -> Result<Vec<RunId>, NoAnswer> {
+        let deadline = Instant::now() + left;
+        // Before the hints: a run is listed before it has lines.
+        let folders = self.requests.folders(LOGS, deadline)?;
+        let listed: BTreeSet<_> =
+            self.try_to_list(RefreshScope::All, deadline)?.into_iter().map(|tip| tip.run).collect();
+        let mut unlisted = Vec::new();
+        for key in folders {
+            let Some(run) = run_of(&key).filter(|run| key_of(run) == key && !listed.contains(run)) else { continue };
+            // A run that never began may have a void object.
+            if self.log(&run, deadline).end()?.is_some() {
+                unlisted.push(run);
+            }
+        }
+        Ok(unlisted)
+    }
+
+    fn has_unlisted(&self, run: &RunId, left: Duration) -> Result<bool, NoAnswer> {
+        Ok(self.log(run, Instant::now() + left).end()?.is_some())
     }
 
     fn deletions(&self, left: Duration) -> Result<Vec<String>, NoAnswer> {

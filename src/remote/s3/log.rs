@@ -13,6 +13,8 @@ use crate::store::shared::{NoAnswer, faults_in, window_of};
 
 /// How many objects are read at a time.
 const AT_ONCE: usize = 8;
+/// Where the logs are, each in a folder of its own.
+pub(super) const LOGS: &str = "logs/";
 
 /// The log of a run in a bucket.
 #[derive(Debug)]
@@ -37,7 +39,7 @@ impl BucketLog<'_> {
     }
 
     fn prefix(&self) -> String {
-        format!("logs/{}/", key_of(self.run))
+        format!("{LOGS}{}/", key_of(self.run))
     }
 
     /// The positions in the names of the objects after the one of position `after`, in order.

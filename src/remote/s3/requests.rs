@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rusty_s3::actions::{ListObjectsV2, S3Action};
+use rusty_s3::actions::{ListObjectsV2, ListObjectsV2Response, S3Action};
 use rusty_s3::{Bucket, Credentials};
 use sha2::{Digest as _, Sha256};
 
@@ -109,12 +109,46 @@ impl Requests {
 
     /// The objects whose names begin with `prefix`, those after `after` behind it, in order.
     pub(super) fn list(&self, prefix: &str, after: &str, deadline: Instant) -> Result<Vec<ListedObject>, NoAnswer> {
-        let prefix = &*self.key(prefix);
-        let (mut found, mut token) = (Vec::new(), None);
+        let (prefix, mut found) = (&*self.key(prefix), Vec::new());
+        for page in self.pages(prefix, after, None, deadline)? {
+            for object in page.contents {
+                if let Some(name) = object.key.strip_prefix(prefix) {
+                    let tag = object.etag.or(object.last_modified).unwrap_or_default();
+                    found.push(ListedObject { name: name.to_owned(), tag });
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// What comes behind `prefix` up to the next `/` in the names of objects, each once.
+    pub(super) fn folders(&self, prefix: &str, deadline: Instant) -> Result<Vec<String>, NoAnswer> {
+        let (prefix, mut found) = (&*self.key(prefix), Vec::new());
+        for page in self.pages(prefix, "", Some("/"), deadline)? {
+            for folder in page.common_prefixes {
+                let name = folder.prefix.strip_prefix(prefix).and_then(|name| name.strip_suffix('/'));
+                found.extend(name.map(str::to_owned));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The pages of a list of names.
+    fn pages(
+        &self,
+        prefix: &str,
+        after: &str,
+        delimiter: Option<&str>,
+        deadline: Instant,
+    ) -> Result<Vec<ListObjectsV2Response>, NoAnswer> {
+        let (mut pages, mut token) = (Vec::new(), None);
         for _ in 0..PAGES {
             let sign = |credentials: &Credentials| {
                 let mut list = self.bucket.list_objects_v2(Some(credentials));
                 list.with_prefix(prefix);
+                if let Some(delimiter) = delimiter {
+                    list.with_delimiter(delimiter);
+                }
                 match &token {
                     Some(token) => list.with_continuation_token(String::clone(token)),
                     None if after.is_empty() => {}
@@ -128,18 +162,13 @@ impl Requests {
             }
             let page = std::str::from_utf8(&answer.body).ok().and_then(|text| ListObjectsV2::parse_response(text).ok());
             let page = page.ok_or_else(|| "its list of objects cannot be read".to_owned())?;
-            for object in page.contents {
-                if let Some(name) = object.key.strip_prefix(prefix) {
-                    let tag = object.etag.or(object.last_modified).unwrap_or_default();
-                    found.push(ListedObject { name: name.to_owned(), tag });
-                }
-            }
-            token = page.next_continuation_token;
+            token.clone_from(&page.next_continuation_token);
+            pages.push(page);
             if token.is_none() {
-                return Ok(found);
+                return Ok(pages);
             }
         }
-        Err(format!("more than {} objects have names that begin with {prefix}", found.len()).into())
+        Err(format!("the list of objects whose names begin with {prefix} has more than {PAGES} pages").into())
     }
 
     /// Writes an object, once.

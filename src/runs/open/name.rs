@@ -9,7 +9,7 @@ use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::open::checkout::{may_be_elsewhere, on_another_branch};
 use crate::runs::open::reading::{Runs, read_all, reasons};
-use crate::runs::open::shared::brings_news;
+use crate::runs::open::shared::{brings_news, request_to_read};
 use crate::runs::open::sparse::{refuse_left_out_name, refuse_left_out_run};
 use crate::runs::open::worktrees::in_other_worktrees;
 use crate::runs::user_state::git_state;
@@ -47,10 +47,19 @@ pub(crate) fn open_run(project: &OpenedProject, given: &str, purpose: Purpose) -
 pub(crate) fn find_run(project: &OpenedProject, given: &str, purpose: Purpose) -> Result<Box<dyn StoredRun>> {
     match open_known_run(project, given, purpose) {
         Err(Error::NoSuchRun { .. }) if brings_news(project, RefreshScope::All)? => {
-            open_known_run(project, given, purpose)
+            match open_known_run(project, given, purpose) {
+                Err(Error::NoSuchRun { .. }) if is_unlisted(project, given)? => open_known_run(project, given, purpose),
+                found => found,
+            }
         }
         found => found,
     }
+}
+
+/// Whether this is the whole id of a run that the store has and does not list. Its copy is here then.
+fn is_unlisted(project: &OpenedProject, given: &str) -> Result<bool> {
+    let Ok(id) = RunId::new(given) else { return Ok(false) };
+    Ok(project.runs().bring_unlisted(&id, &request_to_read(project)?)?)
 }
 
 fn open_known_run(project: &OpenedProject, given: &str, purpose: Purpose) -> Result<Box<dyn StoredRun>> {

@@ -73,6 +73,25 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     /// [`NoAnswer`].
     fn mark_again(&self, run: &RunId, last: Seq, keys: &[WorkKey], left: Duration) -> Result<(), NoAnswer>;
 
+    /// The runs of which it has lines and that [`Self::tips`] does not name, because what lists them was deleted. Takes at most
+    /// `left`. A carrier that lists what it has has none.
+    ///
+    /// # Errors
+    /// [`NoAnswer`].
+    fn unlisted(&self, left: Duration) -> Result<Vec<RunId>, NoAnswer> {
+        let _ = left;
+        Ok(Vec::new())
+    }
+
+    /// Whether it has lines of a run that [`Self::tips`] did not name. Takes at most `left`.
+    ///
+    /// # Errors
+    /// [`NoAnswer`].
+    fn has_unlisted(&self, run: &RunId, left: Duration) -> Result<bool, NoAnswer> {
+        let _ = (run, left);
+        Ok(false)
+    }
+
     /// What deletes parts of it after a time, in words. Takes at most `left`.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ use crate::store::error::StoreError;
 use crate::store::flaw::StoreFlaw;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::RefreshScope;
+use crate::store::shared::probe::is_of_a_trial;
 use crate::store::shared::settle::left_until;
 use crate::store::shared::store::Shared;
 use crate::store::work::WorkKey;
@@ -23,10 +24,14 @@ impl Shared {
         let carrier = &*self.copies.carrier;
         let deletions = carrier.deletions(left_until(deadline)).map_err(|error| self.copies.no_answer(error))?;
         let mut flaws: Vec<StoreFlaw> = deletions.into_iter().map(|why| StoreFlaw::Deletes { why }).collect();
+        let unlisted = self.unlisted(request)?;
+        flaws.extend(unlisted.iter().map(|run| StoreFlaw::Unlisted { run: run.clone() }));
         let tips = self.copies.tips(RefreshScope::All, left_until(deadline))?;
         for run in self.ids_of_copies()? {
             if self.copies.project.pushing(&run).is_some() {
                 flaws.push(StoreFlaw::Unfinished { run });
+            } else if unlisted.contains(&run) {
+                continue;
             } else if tips.iter().all(|tip| tip.run != run) && self.copies.last_of(&run)? > Seq(0) {
                 flaws.push(StoreFlaw::Lost { run });
             }
@@ -39,6 +44,17 @@ impl Shared {
             flaws.extend(self.flaws_of_one(&tip.run, work_of, deadline)?);
         }
         Ok(flaws)
+    }
+
+    /// The runs that the carrier has and does not list, but those that are being moved there.
+    ///
+    /// # Errors
+    /// [`StoreError::Unreached`] when the store cannot be asked.
+    pub fn unlisted(&self, request: &WriteRequest) -> Result<Vec<RunId>, StoreError> {
+        let unlisted = self.copies.carrier.unlisted(request.wait);
+        let mut runs = unlisted.map_err(|error| self.copies.no_answer(error))?;
+        runs.retain(|run| !is_of_a_trial(run) && self.copies.project.pushing(run).is_none());
+        Ok(runs)
     }
 
     /// Looks at the log that the carrier has of a run, and at the marks of what it is about, if it is open.

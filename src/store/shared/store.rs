@@ -424,6 +424,19 @@ impl RunStore for Shared {
         }
     }
 
+    fn bring_unlisted(&self, run: &RunId, request: &WriteRequest) -> Result<bool, StoreError> {
+        let deadline = Instant::now() + request.wait;
+        if self.copies.existing(run)?.is_some() || self.is_here(run) {
+            return Ok(false);
+        }
+        let carrier = &self.copies.carrier;
+        if !carrier.has_unlisted(run, left_until(deadline)).map_err(|error| self.copies.no_answer(error))? {
+            return Ok(false);
+        }
+        self.copies.catch_up(run, None, request)?;
+        Ok(true)
+    }
+
     fn put_again(&self, run: &RunId, work: Vec<WorkKey>, request: &WriteRequest) -> Result<(), StoreError> {
         self.take_in(run, work, request).map(drop)
     }
