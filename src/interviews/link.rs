@@ -4,7 +4,7 @@
 //! command does so; each report has a key made from its content, so a repeated update has no effect.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -121,19 +121,40 @@ pub(super) fn end_in_waiting_runs(file: &DocumentFile, ending: &InterviewEnd) ->
 }
 
 fn end_in_run(file: &DocumentFile, project: &OpenedProject, run: &RunId, ending: &InterviewEnd) -> Result<bool> {
+    let Some(mut link) = link_that_waits(file, project, run)? else { return Ok(false) };
+    link.end(ending)?;
+    Ok(true)
+}
+
+/// The interview as a run has it that waits for it.
+fn link_that_waits<'p>(file: &DocumentFile, project: &'p OpenedProject, run: &RunId) -> Result<Option<Link<'p>>> {
     let run = project.runs().open(run)?;
     let (document, unit) = known_as(file, project)?;
     // Most runs do not concern the document, and searching their text is faster than reading their log.
-    let Some(text) = run.text()? else { return Ok(false) };
+    let Some(text) = run.text()? else { return Ok(None) };
     if !text.contains(unit.as_str()) && !text.contains(&interview_activity(&document)) {
-        return Ok(false);
+        return Ok(None);
     }
-    let mut link = link_of(project, &*run, (document, unit))?;
-    let waits = link.open.is_some() || link.recorded.is_some();
-    if waits {
-        link.end(ending)?;
+    let link = link_of(project, &*run, (document, unit))?;
+    Ok(Some(link).filter(|link| link.open.is_some() || link.recorded.is_some()))
+}
+
+/// The run that machines share and that waits for an interview whose document is not here: it may be in another checkout.
+///
+/// # Errors
+/// When the document or the runs cannot be read.
+pub fn run_that_waits_elsewhere(cx: &Context, document: &Path) -> Result<Option<RunId>> {
+    let (file, project) = (DocumentFile::at(cx, document)?, cx.project()?);
+    if file.read()?.is_some() {
+        return Ok(None);
     }
-    Ok(waits)
+    for run in Runs::read_open(&project)?.open() {
+        let id = &run.head.run_id;
+        if project.runs().copies_with(id).is_some() && link_that_waits(&file, &project, id)?.is_some() {
+            return Ok(Some(id.clone()));
+        }
+    }
+    Ok(None)
 }
 
 fn link_of<'p>(project: &'p OpenedProject, run: &dyn StoredRun, (document, unit): (String, Unit)) -> Result<Link<'p>> {

@@ -28,6 +28,7 @@ pub use error::{Error, Result};
 pub use fault::InterviewFault;
 pub use interviewee::{AnswerConflict, AskedQuestion, Interviewee, Resolution, Response, Review};
 pub use known::KnownInterview;
+pub use link::run_that_waits_elsewhere;
 pub use list::{InterviewListReport, OpenInterview, OpenQuestion, list};
 pub use next::{EntryStatus, InterviewEntry, InterviewNext, InterviewStep, next};
 #[cfg(feature = "mcp")]

@@ -580,7 +580,8 @@ fn who_gives_up_an_interview_is_told_how_many_answers_leave_the_document() {
         interview(&sandbox, &["answer", DOC, answer]).ok();
         let mut command = sandbox.flow_command();
         command.args(["interview", "abandon", DOC]);
-        let asked = format!("Give up the interview in docs/charter.md? {told}; a copy keeps everything. (y/N) ");
+        let asked =
+            format!("Give up the interview in docs/charter.md? {told}; a copy with all answers is kept. (y/N) ");
         Person::alone(&command).shows(&asked).types("n\r").shows("it ended: 4");
     }
 }

@@ -238,15 +238,21 @@ fn of_sections(page: &mut TextPage, sections: &[InterviewChange]) {
     page.table(2, sections.iter().map(|section| [section.how.as_str(), section.heading.as_str()]));
 }
 
+/// What stays of an interview that is given up.
+const A_COPY: &str = "a copy with all answers is kept";
+const ELSEWHERE: &str =
+    "the document is not in this checkout, and if it is in another one, that one still has the interview";
+
 fn abandon(cx: &Context, document: PathBuf, yes: bool, out: &mut Out) -> Ended {
     let status = if yes { None } else { Some(interviews::status(cx, &document)) };
     let what = match status {
         Some(Ok(status)) => {
             let answers = status.entries.iter().filter(|entry| entry.status == EntryStatus::Answered).count();
-            Some(match answers {
+            let what = match answers {
                 1 => "1 answer leaves the document".to_owned(),
                 _ => format!("{answers} answers leave the document"),
-            })
+            };
+            Some((what, A_COPY))
         }
         // An interview whose answers cannot be counted can still be abandoned.
         Some(Err(
@@ -254,17 +260,21 @@ fn abandon(cx: &Context, document: PathBuf, yes: bool, out: &mut Out) -> Ended {
             | Error::Script { .. }
             | Error::Run(crate::runs::Error::Catalog(_))
             | Error::Stopped { fault: InterviewFault::Unreadable { .. }, .. },
-        )) => Some("What cannot be read leaves the document".to_owned()),
-        // The document is gone, so abandoning the interview loses nothing.
-        None | Some(Err(Error::Stopped { fault: InterviewFault::Missing, .. })) => None,
+        )) => Some(("What cannot be read leaves the document".to_owned(), A_COPY)),
+        // The document is gone, so abandoning the interview loses nothing, unless it is in another checkout.
+        Some(Err(Error::Stopped { fault: InterviewFault::Missing, .. })) => {
+            let run = interviews::run_that_waits_elsewhere(cx, &document)?;
+            run.map(|run| (format!("Run {run} waits for it no more"), ELSEWHERE))
+        }
+        None => None,
         Some(Err(error)) => return Err(error.into()),
     };
-    if let Some(what) = what {
-        let question = format!("Give up the interview in {}? {what}; a copy keeps everything.", document.display());
+    if let Some((what, stays)) = what {
+        let question = format!("Give up the interview in {}? {what}; {stays}.", document.display());
         if !Prompt::new(out).agrees(&question) {
             let message = format!("abandoning the interview in {} needs a confirmation", document.display());
             return Err(Problem::new(Kind::NeedsHuman, "not_confirmed", message)
-                .help("confirm with --yes; a copy with all answers is kept")
+                .help(format!("confirm with --yes; {stays}"))
                 .into());
         }
     }
