@@ -181,9 +181,20 @@ pub(in crate::runs) fn session_of_process(project: &Project, program: &str, proc
 }
 
 /// Whether `session`, which claimed a run in the process `holder`, is known to be dead. It may have gone on in another
-/// process since then.
+/// process since then, and its process may live longer than it.
 pub(in crate::runs) fn is_dead(project: &Project, session: &SessionId, holder: Option<&Holder>) -> bool {
-    holder.is_some_and(|holder| holder.liveness() == Liveness::Dead) && bound_process(project, session).is_none()
+    if holder.is_some_and(|holder| holder.liveness() == Liveness::Dead) {
+        return bound_process(project, session).is_none();
+    }
+    is_over(project, session)
+}
+
+/// Whether a hook has noted that `session` is over, and none since that it goes on. Its end may be missing in the log of a run
+/// that another process was writing then.
+fn is_over(project: &Project, session: &SessionId) -> bool {
+    let mut notes = AgentHost::ALL.map(|host| HostNote::of(project, host, session)).to_vec();
+    notes.retain(|note| note.process.is_some() || note.over.is_some());
+    !notes.is_empty() && notes.iter().all(|note| note.over.is_some())
 }
 
 /// Whether `session`, which claimed a run in the process `holder`, is known to live. It may have gone on in another process

@@ -331,3 +331,29 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_end_that_another_process_kept_out_of_the_log_frees_the_run_while_the_process_of_the_host_lives() {
+    let sandbox = in_use();
+    let host = HostProcess::new(&sandbox);
+    host.hook(&sandbox, "session-start", &json!({ "session_id": "s1", "source": "startup" }));
+    host.flow(&sandbox, "s1", &["start", "debug", "--id", "r1"]);
+    host.flow(&sandbox, "s1", &["record-activity", "--run-id", "r1", "--id", "look"]);
+    let verdict = || {
+        let resumed = sandbox.flow(["resume", "r1", "--session", "s2", "--json"]).json();
+        resumed["verdict"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(verdict(), "held");
+    let lock = std::fs::File::options().write(true).open(sandbox.run_dir("r1").join(".lock")).unwrap();
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    host.hook(&sandbox, "session-end", &json!({ "session_id": "s1", "reason": "other" }));
+    drop(lock);
+    assert_eq!(hold(&sandbox, "r1"), held("s1", 1));
+    assert_eq!(verdict(), "continue");
+    // It goes on after all.
+    host.hook(&sandbox, "session-start", &json!({ "session_id": "s1", "source": "resume" }));
+    assert_eq!(verdict(), "held");
+    host.hook(&sandbox, "session-end", &json!({ "session_id": "s1", "reason": "other" }));
+    sandbox.flow(["resume", "r1", "--session", "s2", "--claim"]).ok();
+    assert_eq!(hold(&sandbox, "r1").0.as_deref(), Some("s2"));
+}
