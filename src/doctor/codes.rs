@@ -91,6 +91,7 @@ pub(super) const CODES: &[(&str, Severity)] = &[
     ("store_emptied", Severity::Error),
     ("store_push_unfinished", Severity::Warning),
     ("store_lost_run", Severity::Error),
+    ("store_lost_events", Severity::Error),
     ("store_unlisted", Severity::Error),
     ("store_log_damaged", Severity::Error),
     ("store_unmarked", Severity::Warning),

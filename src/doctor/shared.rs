@@ -19,6 +19,9 @@ pub(super) fn check(project: &OpenedProject, found: &mut Findings) {
         return;
     }
     check_hidden(project, None, found);
+    for run in project.runs().ids().unwrap_or_default() {
+        check_displaced(project, &run, found);
+    }
     ask(project, None, &store, found);
 }
 
@@ -28,6 +31,7 @@ pub(super) fn check_run(project: &OpenedProject, run: &RunId, found: &mut Findin
         && project.runs().copies_with(run).is_some()
     {
         check_hidden(project, Some(run), found);
+        check_displaced(project, run, found);
         ask(project, Some(run), &store, found);
     }
 }
@@ -43,7 +47,9 @@ fn ask(project: &OpenedProject, of: Option<&RunId>, store: &Address, found: &mut
     match flaws {
         Ok(flaws) => flaws.into_iter().for_each(|flaw| add(flaw, &store.to_string(), &copies, found)),
         Err(error @ Error::Store(StoreError::Unreached { .. } | StoreError::Refused { .. })) => {
-            found.add("store_not_reached", &copies, error.one_line());
+            let ask = Suggestion::flow("remote status");
+            let message = Help::from(error.one_line() + "; put that right, and ") + ask + " says whether it answers";
+            found.add("store_not_reached", &copies, message);
         }
         Err(error) => found.add_unread(&copies, error.one_line()),
     }
@@ -57,6 +63,15 @@ fn check_hidden(project: &OpenedProject, of: Option<&RunId>, found: &mut Finding
         }
         let message = Help::from(format!("{hidden}; ")) + hidden.help();
         found.add("run_hidden", &Project::path_of_run(project.path(), &hidden.run), message);
+    }
+}
+
+/// Finds events that the store has lost, while it has others in their places.
+fn check_displaced(project: &OpenedProject, run: &RunId, found: &mut Findings) {
+    if let Ok(run) = project.runs().open(run)
+        && let Some(displaced) = run.displaced()
+    {
+        found.add("store_lost_events", &displaced.file, format!("{displaced}; {}", displaced.help()));
     }
 }
 

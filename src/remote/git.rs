@@ -8,6 +8,7 @@
 //! all writers at one position one succeeds.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -154,8 +155,8 @@ impl GitCarrier {
                 PutAnswer::Done
             }
             Pushed::Stale => PutAnswer::Taken,
-            Pushed::Refused(why) => PutAnswer::Refused(why),
-            Pushed::NotSent(why) => PutAnswer::NotReached(why),
+            Pushed::Refused(why) => NoAnswer::Refused(why).into(),
+            Pushed::NotSent(why) => NoAnswer::NotReached(why).into(),
             Pushed::Unknown(why) => PutAnswer::Unknown(why),
         })
     }
@@ -309,6 +310,10 @@ impl Carrier for GitCarrier {
         Address::new(&*self.called)
     }
 
+    fn directory(&self) -> Option<PathBuf> {
+        self.repository.directory()
+    }
+
     fn patience(&self) -> Duration {
         PATIENCE
     }
@@ -395,7 +400,7 @@ impl Carrier for GitCarrier {
         let answer = self.try_to_put(put, deadline).unwrap_or_else(PutAnswer::from);
         match &answer {
             // Nothing was sent yet, and damage in the local repository is no reason to refuse.
-            PutAnswer::NotReached(why) if self.repository.mend(why) == Ok(true) => {
+            PutAnswer::Not(NoAnswer::NotReached(why)) if self.repository.mend(why) == Ok(true) => {
                 self.try_to_put(put, deadline).unwrap_or_else(PutAnswer::from)
             }
             _ => answer,

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::catalog::Catalog;
@@ -102,7 +102,7 @@ impl Context {
 
     /// The project that was opened, with this context's store of runs.
     pub(super) fn own(&self, project: Project) -> Result<OpenedProject> {
-        let mut opened = OpenedProject { cx: self.clone(), project };
+        let mut opened = OpenedProject { cx: self.clone(), project, unanswered: OnceLock::new() };
         let store = match (&self.runs, &self.store) {
             (Some(store), _) => Some(Arc::clone(store)),
             (None, Some(choice)) => choice.store_of(&opened)?,
@@ -504,6 +504,8 @@ impl Context {
 pub struct OpenedProject {
     pub(crate) cx: Context,
     project: Project,
+    /// Why the store of shared runs gave no answer when this was opened: a command waits for that once.
+    pub(in crate::runs) unanswered: OnceLock<(String, bool)>,
 }
 
 impl Deref for OpenedProject {

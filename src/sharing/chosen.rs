@@ -198,5 +198,5 @@ pub(super) fn store_in_use(project: &OpenedProject) -> Result<NamedStore> {
     if store.is_accepted(project) {
         return Ok(store);
     }
-    Err(StoreError::NotAccepted(store.unaccepted(project)).into())
+    Err(StoreError::NotAccepted { store: store.unaccepted(project), begins: false }.into())
 }

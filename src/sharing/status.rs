@@ -89,6 +89,9 @@ pub fn store_status(cx: &Context) -> Result<StoreStatusReport> {
         let text = run.text()?.and_then(|text| crate::codec::RunText::parse(text).ok());
         let status = text.map(|text| text.document().state.status);
         let lost = run.is_lost();
+        if let Some(displaced) = run.displaced() {
+            report.notes.push(format!("{displaced}; {}", displaced.help()));
+        }
         report.runs.push(SharedRow { seq, run_id, status, lost });
     }
     Ok(report)

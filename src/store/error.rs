@@ -152,15 +152,22 @@ pub enum StoreError {
         why: String,
     },
     /// The user has not accepted the store that machines share.
-    #[error("{0}")]
-    NotAccepted(UnacceptedStore),
-    /// The store that machines share did not answer, and nothing was written there.
-    #[error("{at} was not reached: {why}")]
+    #[error("{store}")]
+    NotAccepted {
+        /// The store.
+        store: UnacceptedStore,
+        /// Whether a run was to begin, which it can in this checkout alone as well.
+        begins: bool,
+    },
+    /// The store that machines share did not answer, or answered that it fails, and nothing was written there.
+    #[error("{at} {}: {why}", if *has_answered { "failed" } else { "was not reached" })]
     Unreached {
         /// The store.
         at: Address,
         /// What was tried, and what became of it.
         why: String,
+        /// Whether it answered that it fails.
+        has_answered: bool,
     },
     /// The store that machines share refuses the request, and nothing was written there.
     #[error("{at} refuses the request: {why}")]
@@ -329,16 +336,19 @@ impl Explain for StoreError {
                 Suggestion::flow("doctor").value(run).flag("repair")
                     + " notes in it what is lost, and then it can be shared; nothing was sent",
             ),
-            Self::NotAccepted(store @ UnacceptedStore { place: Err(problem), .. }) => {
-                new(problem.kind, problem.code).help(store.help() + "; or begin a run of this checkout alone with --local")
+            Self::NotAccepted { store, begins } => {
+                let instead = if *begins { "; or begin a run of this checkout alone with --local" } else { "" };
+                match &store.place {
+                    Err(problem) => new(problem.kind, problem.code).help(store.help() + instead),
+                    Ok(_) => {
+                        let accept = Suggestion::flow("remote use").value(&store.at);
+                        let help = Help::from("look who can read it, then ") + accept + instead;
+                        new(Kind::Refused, "store_not_accepted").help(help)
+                    }
+                }
             }
-            Self::NotAccepted(UnacceptedStore { at, .. }) => new(Kind::Refused, "store_not_accepted").help(
-                Help::from("look who can read it, then ")
-                    + Suggestion::flow("remote use").value(at)
-                    + "; or begin a run of this checkout alone with --local",
-            ),
             Self::Unreached { .. } => new(Kind::Io, "store_not_reached")
-                .help("repeat the command once that is put right, or with a longer --lock-timeout; nothing was written"),
+                .help("repeat the command once that is put right, or wait longer with --lock-timeout SECONDS; nothing was written"),
             Self::Refused { .. } => new(Kind::Refused, "store_refused").help(
                 "it would refuse the same again: do what it says, or look at your rights there, and at the hooks and protected references of a git remote; nothing was written",
             ),

@@ -6,6 +6,7 @@
 mod address;
 mod batch;
 mod chores;
+mod displaced;
 mod error;
 mod flaw;
 #[doc(hidden)]
@@ -21,6 +22,7 @@ pub use crate::codec::{LogEnd, LogLine, LogScan, Skipped};
 pub use address::{Address, Document};
 pub use batch::{ActivityFile, Batch, Committed, Merge, NewRun};
 pub use chores::LocalChores;
+pub use displaced::DisplacedEvents;
 pub use error::{HiddenRun, StoreError, UnacceptedStore};
 pub use flaw::StoreFlaw;
 pub(crate) use local::Initialised;

@@ -16,6 +16,7 @@ use crate::model::{Event, KeptEvidence, Number, RunId, RunSummary, Seq, Timestam
 use crate::store::address::{Address, Document};
 use crate::store::batch::{ActivityFile, Batch, Committed, Merge, NewRun};
 use crate::store::chores::LocalChores;
+use crate::store::displaced::DisplacedEvents;
 use crate::store::error::{HiddenRun, StoreError, UnacceptedStore};
 use crate::store::flaw::StoreFlaw;
 use crate::store::pruned::PrunedRun;
@@ -158,6 +159,11 @@ pub trait RunStore: fmt::Debug + Send + Sync {
 
     /// The address of the store that several machines share; `None` for one of this machine alone.
     fn shared_at(&self) -> Option<Address> {
+        None
+    }
+
+    /// Where that store is, if that is a directory of this machine.
+    fn shared_directory(&self) -> Option<PathBuf> {
         None
     }
 
@@ -390,6 +396,11 @@ pub trait StoredRun: fmt::Debug + Send + Sync {
 
     /// The run of this checkout alone that is not shown because this one has its id. A run that hides one is not written.
     fn hides(&self) -> Option<HiddenRun> {
+        None
+    }
+
+    /// The events that were acknowledged in this shared run, and that its store has lost and has others in place of.
+    fn displaced(&self) -> Option<DisplacedEvents> {
         None
     }
 

@@ -487,10 +487,18 @@ fn answers_say_whether_anything_may_have_happened() {
         (501, "NotImplemented", "it does not know conditional writes, which runs that are shared rest on"),
         (400, "InvalidRequest", "it answered 400 InvalidRequest"),
     ] {
-        assert_eq!(put(Fault::Says(status, code)), PutAnswer::Refused(why.to_owned()), "{code}");
+        assert_eq!(put(Fault::Says(status, code)), PutAnswer::Not(NoAnswer::Refused(why.to_owned())), "{code}");
     }
     assert_eq!(put(Fault::None), PutAnswer::Done);
     assert_eq!(put(Fault::None), PutAnswer::Taken);
+    // Who gets an answer has reached the server.
+    let busy = Fault::Says(503, "SlowDown");
+    let why = "it answered 503 SlowDown, which asks for fewer requests".to_owned();
+    bucket.faults(&[busy; 3]);
+    assert_eq!(carrier.tips(RefreshScope::Open, LEFT), Err(NoAnswer::Failed(why.clone())));
+    // Nothing but its hint can be there of a run whose lines were not sent.
+    bucket.faults(&[busy; 3]);
+    assert_eq!(put_one(&carrier, "new", 0, &WorkChange::default()), PutAnswer::Not(NoAnswer::Failed(why)));
     // What only reads is sent again.
     bucket.faults(&[Fault::Says(503, "SlowDown"), Fault::AnswerLost]);
     assert!(carrier.lines(&id("short"), Seq(1), None, LEFT).unwrap().is_some());

@@ -241,7 +241,7 @@ impl Carrier for MemoryCarrier {
         };
         let answer = match kept.request() {
             Trouble::None => kept.put(&owned),
-            Trouble::NotReached => PutAnswer::NotReached("the network is down".to_owned()),
+            Trouble::NotReached => PutAnswer::Not(NoAnswer::NotReached("the network is down".to_owned())),
             Trouble::RequestLost => PutAnswer::Unknown("no answer in time".to_owned()),
             Trouble::AnswerLost => {
                 kept.put(&owned);

@@ -3,7 +3,7 @@
 #[cfg(feature = "mcp")]
 mod answers;
 #[cfg(feature = "mcp")]
-mod client;
+pub mod client;
 #[cfg(feature = "mcp")]
 mod exec;
 #[cfg(feature = "mcp")]

@@ -180,7 +180,14 @@ fn a_store_that_was_not_accepted_is_neither_read_nor_written() {
     for args in [vec!["show", "r1"], vec!["start", "build"], vec!["log", "r1"], vec!["cancel", "r1"]] {
         let refused = server.flow(args.iter().chain(&["--json"])).exits(1).error();
         assert_eq!(refused["code"], "store_not_accepted", "{args:?}");
-        assert!(refused["help"].as_str().unwrap().contains("`flow remote use git:origin`"), "{refused}");
+        let help = refused["help"].as_str().unwrap();
+        assert!(help.contains("`flow remote use git:origin`"), "{refused}");
+        // Only of what can begin in this checkout alone.
+        assert_eq!(help.contains("--local"), args[0] == "start", "{refused}");
+    }
+    for args in [["fetch", "r1"], ["push", "r1"]] {
+        let refused = server.flow(["remote"].iter().chain(&args).chain(&["--json"])).exits(1).error();
+        assert!(!refused["help"].as_str().unwrap().contains("--local"), "{args:?}: {refused}");
     }
     let listed = server.flow(["list", "--json"]).ok().json();
     assert_eq!(listed["runs"], json!([]));
@@ -731,7 +738,9 @@ fn what_the_store_has_lost_is_found_and_put_there_again() {
     }
     assert_eq!(found(laptop), [lost]);
     team.without_hub(|| {
-        assert_eq!(found(laptop)[0][0], "store_not_reached");
+        let [code, told] = [0, 1].map(|at| found(laptop)[0][at].as_str().unwrap().to_owned());
+        assert_eq!(code, "store_not_reached");
+        assert!(told.ends_with("; put that right, and `flow remote status` says whether it answers"), "{told}");
         let notes = laptop.flow(["verify", "r1", "--json"]).ok().json()["notes"].clone();
         assert!(notes[0].as_str().unwrap().ends_with("; only the copy here was proven"), "{notes}");
     });

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use crate::mcp::client::{Client, call};
 use crate::remote::{Team, accept, found, ids, log, name_store, record};
 use crate::support::server::Server;
 use crate::support::{Sandbox, answered, run, spawned};
@@ -674,4 +675,106 @@ fn every_face_says_that_a_configuration_which_cannot_be_read_may_name_a_store() 
     assert_eq!(seen, "a store that .flow/config.yaml may name cannot be used\n");
     let page = Server::of(laptop).get("/").body;
     assert!(page.contains("The shared runs in a store that .flow/config.yaml may name are not seen here: "), "{page}");
+}
+
+#[test]
+fn an_interview_whose_document_is_on_another_machine_ends_only_if_that_is_confirmed() {
+    let Team { laptop, server, .. } = &Team::sharing();
+    laptop.flow(["start", "start-issue", "--issue", "42", "--id", "r1"]).ok();
+    laptop.flow(["interview", "start", "docs/p.md", "--run-id", "r1"]).ok();
+    server.flow(["list"]).ok();
+    let before = log(server, "r1");
+    let refused = server.flow(["interview", "abandon", "docs/p.md", "--json"]).exits(4).error();
+    let help = "confirm with --yes; the document is not in this checkout, and if it is in another one, that one still has the interview";
+    assert_eq!((&refused["code"], &refused["help"]), (&json!("not_confirmed"), &json!(help)));
+    assert_eq!(log(server, "r1"), before);
+    laptop.flow(["interview", "answer", "docs/p.md", "--question", "1", "Tasks."]).ok();
+    server.flow(["list"]).ok();
+    server.flow(["interview", "abandon", "docs/p.md", "--yes"]).ok();
+    let last = server.flow(["show", "r1", "--json"]).ok().json()["activities"].as_array().unwrap().last().cloned();
+    assert_eq!(last.unwrap()["status"], "failed");
+}
+
+#[test]
+fn events_that_a_store_lost_when_it_was_put_back_are_told_until_a_person_has_moved_them_away() {
+    let team = Team::sharing();
+    let Team { laptop, server, hub } = &team;
+    laptop.flow(["start", "build", "--id", "r1", "--goal", "g"]).ok();
+    record(laptop, "r1", "one").ok();
+    record(laptop, "r1", "two").ok();
+    run(laptop.command_in_hub(hub, &["update-ref", "refs/flow/open/r1", "refs/flow/open/r1~2"]), "").ok();
+    record(server, "r1", "other").ok();
+    laptop.flow(["list"]).ok();
+    let aside = laptop.path(".flow/shared/runs/r1/.quarantine");
+    let file = fs::read_dir(&aside).unwrap().map(|entry| entry.unwrap().path());
+    let file = file.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "jsonl")).unwrap();
+    let why = format!(
+        "git:origin was put back to an older state and has another history of run r1: it lacks 2 acknowledged events, kept in {}",
+        file.display()
+    );
+    let help = "look whether what they say still counts, record that again, and move the file elsewhere";
+    let resumed = laptop.flow(["resume", "r1", "--json"]).exits(4).json();
+    assert_eq!((&resumed["verdict"], &resumed["reason"]), (&json!("needs_human"), &json!(why)), "{resumed}");
+    assert_eq!(resumed["next"]["alternatives"], json!([]));
+    for args in [&["resume", "r1"][..], &["show", "r1"], &["verify", "r1"], &["remote", "status"]] {
+        let answer = laptop.flow(args);
+        assert!((answer.stdout.clone() + &answer.stderr).contains(help), "{args:?}: {answer:?}");
+    }
+    for args in [&["attention"][..], &["hud"], &["list", "--attention"], &["watch", "--once"]] {
+        let told = laptop.flow(args).stdout;
+        assert!(told.contains("put back") || told.contains("needs"), "{args:?}: {told}");
+    }
+    assert!(found(laptop).contains(&json!(["store_lost_events", format!("{why}; {help}")])), "{:?}", found(laptop));
+    // The other machine had none of them.
+    server.flow(["resume", "r1"]).ok();
+    record(laptop, "r1", "two").ok();
+    fs::rename(&file, laptop.path("looked-at.jsonl")).unwrap();
+    laptop.flow(["resume", "r1"]).ok();
+    assert!(!codes(laptop).contains(&"store_lost_events".to_owned()));
+}
+
+#[test]
+fn a_reader_waits_once_for_a_store_that_does_not_answer() {
+    let team = Team::sharing();
+    let Team { laptop, .. } = &team;
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    let asked = laptop.path("../asked");
+    let lines = format!("case \"$*\" in *fetch*) echo asked >> {}; exit 128;; esac", asked.display());
+    for args in [
+        &["show", "nosuch"][..],
+        &["show", "r1"],
+        &["log", "nosuch"],
+        &["report", "nosuch"],
+        &["evidence", "nosuch"],
+        &["next", "nosuch"],
+        &["resume", "nosuch"],
+        &["export", "nosuch", "--format", "gantt"],
+    ] {
+        let _ = fs::remove_file(&asked);
+        let mut command = laptop.flow_command();
+        command.args(args);
+        let answer = run(with_git(laptop, command, &lines), "");
+        let times = fs::read_to_string(&asked).unwrap_or_default().lines().count();
+        assert_eq!(times, 1, "{args:?}: {answer:?}");
+    }
+}
+
+#[test]
+fn what_a_client_of_mcp_is_told_of_a_store_names_no_directory_and_no_option_that_it_lacks() {
+    let team = Team::sharing();
+    let Team { laptop, server, .. } = &team;
+    laptop.flow(["start", "build", "--id", "r1"]).ok();
+    let record = call("flow_record", json!({ "run_id": "r1", "id": "one", "status": "passed" }));
+    let shown = call("flow_show", json!({ "run_id": "r1" }));
+    let told = team.without_hub(|| Client::of(laptop).ask(&[record, shown]));
+    let told = format!("{told:?}");
+    assert!(told.contains("git:origin was not reached") && told.contains("FLOW_LOCK_TIMEOUT"), "{told}");
+    fs::write(server.path(".flow/config.yaml"), "store: git:nosuch\n").unwrap();
+    name_store(server, "git:other");
+    server.git(&["remote", "add", "other", team.hub().to_str().unwrap()]);
+    let unseen = format!("{:?}", Client::of(server).ask(&[call("flow_list", json!({}))]));
+    assert!(unseen.contains("which was not accepted"), "{unseen}");
+    for told in [told, unseen] {
+        assert!(!told.contains("lock_timeout") && !told.contains(team.hub().to_str().unwrap()), "{told}");
+    }
 }

@@ -484,6 +484,11 @@ impl BareRepository {
         })
     }
 
+    /// The other repository, where it is a directory of this machine.
+    pub(crate) fn directory(&self) -> Option<PathBuf> {
+        if self.address.contains(':') { None } else { Some(self.address.clone().into()) }
+    }
+
     fn is_by_ssh(&self) -> bool {
         self.address.starts_with("ssh://") || !self.address.contains("://") && self.address.contains(':')
     }

@@ -64,6 +64,10 @@ pub(super) fn report(cx: &Context, tools: &[ToolOffer], report: &impl Serialize,
     json!({ "data": data })
 }
 
+/// An option that is an argument of no tool, and what a client can do instead.
+const LOCK_TIMEOUT: &str = "--lock-timeout";
+const OF_SERVER: &str = "FLOW_LOCK_TIMEOUT in the environment of this server";
+
 /// An error, as the command line prints it with `--json`, and its commands.
 pub(super) fn problem(cx: &Context, tools: &[ToolOffer], problem: &Problem) -> Value {
     let paths = ProjectPaths::of(cx);
@@ -71,7 +75,8 @@ pub(super) fn problem(cx: &Context, tools: &[ToolOffer], problem: &Problem) -> V
     let message = paths.shorten(&with_known_arguments(tools, &problem.message));
     let mut error = json!({ "code": problem.code, "message": message, "help": null, "causes": causes });
     if let Some(help) = &problem.help {
-        error["help"] = paths.shorten(&help.shown(with_arguments, |command| line(tools, command))).into();
+        let words = |text: &str| with_arguments(&text.replace(" SECONDS", "").replace(LOCK_TIMEOUT, OF_SERVER));
+        error["help"] = paths.shorten(&help.shown(words, |command| line(tools, command))).into();
         let commands: Vec<_> = help.commands().filter_map(|command| call(tools, command)).collect();
         if !commands.is_empty() {
             error["suggestions"] = commands.into();
@@ -85,26 +90,41 @@ pub(super) fn problem(cx: &Context, tools: &[ToolOffer], problem: &Problem) -> V
 const TOLD: [&str; 5] = ["notes", "warnings", "reason", "error", "document"];
 
 /// Where the project is on this machine, or where it was looked for. A client that knows the ids need not know it.
-struct ProjectPaths(Vec<String>);
+struct ProjectPaths {
+    roots: Vec<String>,
+    /// The directory that is the store of its shared runs, and what is told instead.
+    store: Option<(String, String)>,
+}
 
 impl ProjectPaths {
     fn of(cx: &Context) -> Self {
-        let mut roots: Vec<_> = match cx.project() {
-            Ok(project) => vec![project.root().to_owned()],
-            Err(_) => places_to_look(cx),
-        };
+        let (mut roots, mut store) = (Vec::new(), None);
+        match cx.project() {
+            Ok(project) => {
+                roots.push(project.root().to_owned());
+                if let Some(directory) = project.runs().shared_directory()
+                    && let Some(name) = directory.file_name()
+                {
+                    store = Some((directory.to_string_lossy().into_owned(), format!("…/{}", name.to_string_lossy())));
+                }
+            }
+            Err(_) => roots = places_to_look(cx),
+        }
         // A path may contain another one.
         roots.sort_by_key(|root| Reverse(root.as_os_str().len()));
         let mut paths: Vec<_> = roots.iter().map(|root| root.to_string_lossy().into_owned()).collect();
         // `/` is in every path.
         paths.retain(|path| path.len() > 1);
-        Self(paths)
+        Self { roots: paths, store }
     }
 
     /// A text in which paths in the project are relative to it.
     fn shorten(&self, text: &str) -> String {
-        let mut text = text.to_owned();
-        for root in &self.0 {
+        let mut text = match &self.store {
+            Some((path, told)) => text.replace(path, told),
+            None => text.to_owned(),
+        };
+        for root in &self.roots {
             text = text.replace(&format!("{root}/"), "");
             // The project itself, and no other directory whose name begins like it.
             for end in [' ', ',', ';', ':', '`', ')', '\''] {

@@ -167,7 +167,7 @@ impl S3Carrier {
             self.take_back(put.run, deadline);
         }
         match &answer {
-            PutAnswer::NotReached(_) | PutAnswer::Refused(_) if !is_in_doubt => {
+            PutAnswer::Not(_) if !is_in_doubt => {
                 put.work.taken.iter().for_each(|key| markers.take_back(key));
             }
             // The marker of a run that is over may be replaced.
@@ -190,8 +190,7 @@ impl S3Carrier {
         match self.requests.put_again(&upload, deadline) {
             Uploaded::Done => return Ok(()),
             Uploaded::Refused => {}
-            Uploaded::Unknown(why) => return Err(why.into()),
-            Uploaded::Not(why) => return Err(why),
+            Uploaded::Unknown(why) | Uploaded::Not(why) => return Err(why),
         }
         // What a client left that died before it had sent everything has another content.
         let Some(there) = self.requests.get(&name, deadline)? else {
@@ -203,8 +202,7 @@ impl S3Carrier {
         match self.requests.put_again(&Upload { condition: Condition::Tag(&there.tag), ..upload }, deadline) {
             // Another writer has put the same bytes.
             Uploaded::Done | Uploaded::Refused => Ok(()),
-            Uploaded::Unknown(why) => Err(why.into()),
-            Uploaded::Not(why) => Err(why),
+            Uploaded::Unknown(why) | Uploaded::Not(why) => Err(why),
         }
     }
 
@@ -221,8 +219,7 @@ impl S3Carrier {
         let name = format!("{OPEN}{}", key_of(put.run));
         let upload = Upload { name: &name, body: body.as_bytes(), condition: Condition::New, is_over: None };
         match self.requests.put_again(&upload, deadline) {
-            Uploaded::Unknown(why) => Err(why.into()),
-            Uploaded::Not(why) => Err(why),
+            Uploaded::Unknown(why) | Uploaded::Not(why) => Err(why),
             done => Ok(done),
         }
     }
@@ -263,7 +260,7 @@ impl S3Carrier {
             Uploaded::Not(why) => why.into(),
             Uploaded::Unknown(why) => {
                 self.tried().insert(name, Tried::Unanswered { body, is_over: put.is_over });
-                PutAnswer::Unknown(why)
+                PutAnswer::Unknown(why.why().to_owned())
             }
         }
     }
@@ -290,8 +287,7 @@ impl S3Carrier {
             // Not before the other is there: a run that is listed nowhere would be lost.
             Uploaded::Done if is_over => self.requests.delete(&open, deadline).map(|_| ()),
             Uploaded::Done | Uploaded::Refused => Ok(()),
-            Uploaded::Unknown(why) => Err(why.into()),
-            Uploaded::Not(why) => Err(why),
+            Uploaded::Unknown(why) | Uploaded::Not(why) => Err(why),
         }
     }
 

@@ -84,7 +84,7 @@ pub(super) enum Uploaded {
     /// The condition does not hold.
     Refused,
     /// It may be there, or arrive later.
-    Unknown(String),
+    Unknown(NoAnswer),
     /// It is not there, and does not arrive later.
     Not(NoAnswer),
 }
@@ -249,14 +249,14 @@ impl Requests {
             let answer = match self.send("PUT", &url, &headers, Some(upload.body), ANSWER_BYTES, deadline) {
                 Ok(answer) => answer,
                 Err(HttpFault::NotSent(why)) => return Err(why.into()),
-                Err(HttpFault::Unknown(why)) => return Ok(Uploaded::Unknown(why)),
+                Err(HttpFault::Unknown(why)) => return Ok(Uploaded::Unknown(why.into())),
             };
             return match answer.status {
                 200 | 201 | 204 => Ok(Uploaded::Done),
                 412 => Ok(Uploaded::Refused),
                 // There is nothing that could have the tag.
                 404 if code_in(&answer.body) != Some("NoSuchBucket") => Ok(Uploaded::Refused),
-                status if is_passing(status) => Ok(Uploaded::Unknown(complaint(&answer))),
+                status if is_passing(status) => Ok(Uploaded::Unknown(refusal(&answer))),
                 _ if is_expired(&answer) && !is_renewed => {
                     self.credentials.forget();
                     is_renewed = true;
@@ -278,17 +278,17 @@ impl Requests {
         loop {
             let credentials = self.credentials.get(deadline)?;
             let why = match self.send("GET", &sign(&credentials), &[], None, most, deadline) {
-                Ok(answer) if is_passing(answer.status) => complaint(&answer),
+                Ok(answer) if is_passing(answer.status) => refusal(&answer),
                 Ok(answer) if is_expired(&answer) => {
                     self.credentials.forget();
-                    complaint(&answer)
+                    complaint(&answer).into()
                 }
                 Ok(answer) => return Ok(answer),
                 Err(HttpFault::NotSent(why)) => return Err(why.into()),
-                Err(HttpFault::Unknown(why)) => why,
+                Err(HttpFault::Unknown(why)) => why.into(),
             };
             if tries == TRIES || left_until(deadline).is_zero() {
-                return Err(why.into());
+                return Err(why);
             }
             pause(tries, deadline);
             tries += 1;
@@ -339,7 +339,7 @@ fn code_in(body: &[u8]) -> Option<&str> {
 /// Why a request failed, by the server's answer.
 fn refusal(answer: &HttpAnswer) -> NoAnswer {
     let why = complaint(answer);
-    if is_passing(answer.status) { NoAnswer::NotReached(why) } else { NoAnswer::Refused(why) }
+    if is_passing(answer.status) { NoAnswer::Failed(why) } else { NoAnswer::Refused(why) }
 }
 
 /// What an answer complains about. It quotes nothing but the code: the rest may hold what was signed.
@@ -362,11 +362,16 @@ fn complaint(answer: &HttpAnswer) -> String {
             return elsewhere(answer);
         }
         ("NotImplemented", _) | (_, 501) => "it does not know conditional writes, which runs that are shared rest on",
-        ("SlowDown", _) | (_, 429) => "it asks for fewer requests",
-        ("", _) => return format!("it answered {status}"),
-        _ => return format!("it answered {status} {code}"),
+        ("SlowDown", _) | (_, 429) => {
+            return format!("{}, which asks for fewer requests", answered(status, code));
+        }
+        _ => return answered(status, code),
     };
     words.to_owned()
+}
+
+fn answered(status: u16, code: &str) -> String {
+    if code.is_empty() { format!("it answered {status}") } else { format!("it answered {status} {code}") }
 }
 
 /// What a rule of a bucket says that deletes objects whose names begin with `prefix`, or some of them.

@@ -25,7 +25,7 @@ use crate::store::RefreshScope;
 /// # Errors
 /// [`Error::NoSuchRun`](crate::runs::Error::NoSuchRun), `event_not_found`, and those of reading a run.
 pub fn run_report(cx: &Context, request: &RunRequest) -> Result<RunReport> {
-    with_run(cx, request, |run| run.report(request.at))
+    with_run(&cx.project()?, request, |run| run.report(request.at))
 }
 
 /// Reads a run with all that was recorded of it, now or after an earlier event, and what a reader should know of that.
@@ -33,15 +33,19 @@ pub fn run_report(cx: &Context, request: &RunRequest) -> Result<RunReport> {
 /// # Errors
 /// As [`run_report`].
 pub fn whole_run(cx: &Context, request: &RunRequest) -> Result<(WholeRun, Vec<String>)> {
-    let notes = ask_store(&cx.project()?, RefreshScope::All);
-    Ok((with_run(cx, request, |run| run.whole(request.at))?, notes))
+    let project = cx.project()?;
+    let notes = ask_store(&project, RefreshScope::All);
+    Ok((with_run(&project, request, |run| run.whole(request.at))?, notes))
 }
 
-fn with_run<T>(cx: &Context, request: &RunRequest, report: impl FnOnce(FeedRun<'_>) -> Result<T>) -> Result<T> {
-    let project = cx.project()?;
-    let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
-    let observed = Observed::open(&project, run, None)?;
-    report(FeedRun { project: &project, definitions: &Definitions::default(), observed: &observed })
+fn with_run<T>(
+    project: &OpenedProject,
+    request: &RunRequest,
+    report: impl FnOnce(FeedRun<'_>) -> Result<T>,
+) -> Result<T> {
+    let run = select_run(project, request.run.as_deref(), request.session.clone())?;
+    let observed = Observed::open(project, run, None)?;
+    report(FeedRun { project, definitions: &Definitions::default(), observed: &observed })
 }
 
 /// A run that was read, of a feed or for one report, with what reports about it need. All that it says is of one moment.

@@ -185,7 +185,10 @@ pub(super) fn next_steps(opened: OpenedRun<'_>, outlook: &Outlook<'_>, plan: &Pl
     }
     if plan.next.action == Action::Share {
         // Of two that went on in different ways one has to be moved by hand.
-        let may_push = run.hides().is_none_or(|hidden| hidden.goes_on);
+        let may_push = match run.hides() {
+            Some(hidden) => hidden.goes_on,
+            None => run.is_lost(),
+        };
         advice.alternatives = if may_push { vec![share(run.id())] } else { Vec::new() };
     }
     if plan.verdict == Verdict::Done && has_second_run(project, document) {

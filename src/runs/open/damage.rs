@@ -23,13 +23,15 @@ pub(in crate::runs) fn see_committed(project: &OpenedProject, run: &dyn StoredRu
     }
 }
 
-/// Why no command writes an open run that machines share, although its log can be trusted.
+/// Why a person has to look at an open run that machines share before it goes on, although its log can be trusted.
 pub(in crate::runs) fn apart_from_store(project: &OpenedProject, run: &dyn StoredRun) -> Option<Damage> {
     if let Some(hidden) = run.hides() {
         return Some(Damage::Apart(hidden.to_string()));
     }
-    let at = project.runs().shared_at().filter(|_| run.is_lost())?;
-    Some(Damage::Apart(StoreError::Lost { run: run.id().clone(), at }.to_string()))
+    if let Some(at) = project.runs().shared_at().filter(|_| run.is_lost()) {
+        return Some(Damage::Apart(StoreError::Lost { run: run.id().clone(), at }.to_string()));
+    }
+    Some(Damage::Apart(run.displaced()?.to_string()))
 }
 
 /// What a reader should know of a run: first of all that its log cannot be trusted.

@@ -154,7 +154,14 @@ pub(in crate::runs) fn brings_news(project: &OpenedProject, scope: RefreshScope)
 
 /// Brings the copies of shared runs up to date, within the time of a reader. Returns messages about quarantine.
 pub(in crate::runs) fn refresh(project: &OpenedProject, scope: RefreshScope) -> Result<Vec<String>> {
-    Ok(project.runs().refresh(scope, &request_to_read(project)?)?)
+    if let (Some(at), Some((why, has_answered))) = (project.runs().shared_at(), project.unanswered.get()) {
+        return Err(StoreError::Unreached { at, why: why.clone(), has_answered: *has_answered }.into());
+    }
+    let answer = project.runs().refresh(scope, &request_to_read(project)?);
+    if let Err(StoreError::Unreached { why, has_answered, .. }) = &answer {
+        let _ = project.unanswered.set((why.clone(), *has_answered));
+    }
+    Ok(answer?)
 }
 
 /// A request of someone who only reads, and waits no longer than that is worth.

@@ -28,6 +28,9 @@ pub type FileBytes = Result<Option<Vec<u8>>, StoreError>;
 
 /// How many bytes of a file's name its name in quarantine keeps; the time follows.
 const STEM_BYTES: usize = 200;
+/// How the name of a log in quarantine begins and ends; in between is the time.
+const LOG_STEM: &str = "events-";
+const LOG_ENDING: &str = ".jsonl";
 
 impl RunDir {
     /// The bytes of the log, damaged or not; `None` if it is missing.
@@ -37,6 +40,20 @@ impl RunDir {
     pub fn log_bytes(&self) -> Result<Option<Vec<u8>>, StoreError> {
         self.read(|file| check(&**file))?;
         Ok(self.dir.read(LOG, limits::LOG_BYTES)?)
+    }
+
+    /// The logs in the run's quarantine, the oldest first, each with its path.
+    pub(in crate::store) fn logs_aside(&self) -> Result<Vec<(PathBuf, Vec<u8>)>, StoreError> {
+        let Some(quarantine) = self.dir.find_dir(QUARANTINE)? else { return Ok(Vec::new()) };
+        let (mut names, mut logs) = (quarantine.names()?, Vec::new());
+        names.retain(|name| name.starts_with(LOG_STEM) && name.ends_with(LOG_ENDING));
+        names.sort();
+        for name in names {
+            if let Some(bytes) = quarantine.read(&name, limits::LOG_BYTES)? {
+                logs.push((quarantine.join(&name), bytes));
+            }
+        }
+        Ok(logs)
     }
 
     /// The bytes of activity files, damaged or not, each with the file's name.

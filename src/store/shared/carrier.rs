@@ -1,6 +1,7 @@
 //! What keeps the logs of shared runs: a git remote, or a bucket.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::codec::LogScan;
@@ -16,6 +17,11 @@ use crate::store::work::{WorkChange, WorkKey};
 pub trait Carrier: fmt::Debug + Send + Sync {
     /// Its address, for messages: `git:origin`.
     fn address(&self) -> Address;
+
+    /// Where it is, if that is a directory of this machine.
+    fn directory(&self) -> Option<PathBuf> {
+        None
+    }
 
     /// How long a command waits for it by default.
     fn patience(&self) -> Duration {
@@ -188,10 +194,8 @@ pub enum PutAnswer {
     },
     /// They may be there, or arrive later. The text says why that is not known.
     Unknown(String),
-    /// A rule of the carrier refuses the lines, and would refuse them again. The text has its words.
-    Refused(String),
-    /// Nothing was written, and nothing will arrive later. The text says why.
-    NotReached(String),
+    /// Nothing was written, and nothing will arrive later.
+    Not(NoAnswer),
 }
 
 /// Why a carrier gave no answer.
@@ -199,6 +203,8 @@ pub enum PutAnswer {
 pub enum NoAnswer {
     /// It was not reached; the text says what was tried and what became of it. A later try may succeed.
     NotReached(String),
+    /// It answered that it fails; the text has its answer. A later try may succeed.
+    Failed(String),
     /// It refuses the request, and would refuse it again; the text has its words.
     Refused(String),
 }
@@ -208,7 +214,7 @@ impl NoAnswer {
     #[must_use]
     pub fn why(&self) -> &str {
         match self {
-            Self::NotReached(why) | Self::Refused(why) => why,
+            Self::NotReached(why) | Self::Failed(why) | Self::Refused(why) => why,
         }
     }
 
@@ -216,7 +222,8 @@ impl NoAnswer {
     #[must_use]
     pub fn at(self, at: Address) -> StoreError {
         match self {
-            Self::NotReached(why) => StoreError::Unreached { at, why },
+            Self::NotReached(why) => StoreError::Unreached { at, why, has_answered: false },
+            Self::Failed(why) => StoreError::Unreached { at, why, has_answered: true },
             Self::Refused(why) => StoreError::Refused { at, why },
         }
     }
@@ -231,10 +238,7 @@ impl From<String> for NoAnswer {
 
 impl From<NoAnswer> for PutAnswer {
     fn from(answer: NoAnswer) -> Self {
-        match answer {
-            NoAnswer::NotReached(why) => Self::NotReached(why),
-            NoAnswer::Refused(why) => Self::Refused(why),
-        }
+        Self::Not(answer)
     }
 }
 

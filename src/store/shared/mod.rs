@@ -17,6 +17,7 @@
 
 mod carrier;
 mod copy;
+mod displaced;
 mod flaws;
 mod hidden;
 mod moving;

@@ -138,7 +138,8 @@ fn refuse_unless_done(
     match settled {
         Ok(Settled::Ours) => Ok(()),
         Ok(Settled::Theirs(_)) => Err(BrokenPromise::OtherLines),
-        Err(StoreError::Unreached { why, .. }) => Err(NoAnswer::NotReached(why).into()),
+        Err(StoreError::Unreached { why, has_answered: false, .. }) => Err(NoAnswer::NotReached(why).into()),
+        Err(StoreError::Unreached { why, has_answered: true, .. }) => Err(NoAnswer::Failed(why).into()),
         Err(StoreError::Refused { why, .. }) => Err(broken(why)),
         Err(error) => Err(broken(error.one_line())),
     }
@@ -188,16 +189,16 @@ fn race(
         return Err(BrokenPromise::SeveralWinners { winners, before });
     }
     // One whose answer was lost may have won.
-    let mut why = "no writer got a position that is free".to_owned();
+    let mut why = NoAnswer::NotReached("no writer got a position that is free".to_owned());
     for answer in answers {
         match answer {
             PutAnswer::Done | PutAnswer::Unknown(_) => return Ok(()),
-            PutAnswer::NotReached(reason) => why = reason,
-            PutAnswer::Refused(reason) => return Err(BrokenPromise::NotBegun(reason)),
+            PutAnswer::Not(NoAnswer::Refused(reason)) => return Err(BrokenPromise::NotBegun(reason)),
+            PutAnswer::Not(reason) => why = reason,
             PutAnswer::Taken | PutAnswer::WorkTaken { .. } => {}
         }
     }
-    Err(NoAnswer::NotReached(why).into())
+    Err(why.into())
 }
 
 fn put(

@@ -8,6 +8,7 @@ use crate::codec::{LogEnd, LogScan, RunText};
 use crate::disk::FilePart;
 use crate::model::{Event, KeptEvidence, Number, RunId, Seq, limits};
 use crate::store::address::{Address, Document};
+use crate::store::displaced::DisplacedEvents;
 use crate::store::error::{HiddenRun, StoreError};
 use crate::store::local::RunDir;
 use crate::store::request::WriteRequest;
@@ -142,6 +143,10 @@ impl StoredRun for SharedRun {
 
     fn hides(&self) -> Option<HiddenRun> {
         self.copies.hidden_by(&self.copy)
+    }
+
+    fn displaced(&self) -> Option<DisplacedEvents> {
+        self.copies.displaced_from(&self.copy)
     }
 
     fn begin(&self, request: &WriteRequest) -> Result<Box<dyn RunWriter + '_>, StoreError> {

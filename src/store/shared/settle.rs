@@ -34,17 +34,13 @@ pub(super) fn settle(carrier: &dyn Carrier, put: &Put<'_>, deadline: Instant) ->
             PutAnswer::WorkTaken { run, about } if !is_in_doubt => {
                 return Err(StoreError::WorkTaken { run: run.clone(), about: about.clone() });
             }
-            PutAnswer::Refused(why) if !is_in_doubt => {
-                return Err(StoreError::Refused { at: carrier.address(), why: why.clone() });
-            }
-            PutAnswer::NotReached(why) if !is_in_doubt => {
-                return Err(StoreError::Unreached { at: carrier.address(), why: why.clone() });
-            }
+            PutAnswer::Not(why) if !is_in_doubt => return Err(why.clone().at(carrier.address())),
             PutAnswer::Taken | PutAnswer::WorkTaken { .. } => "another commit may have its place".to_owned(),
-            PutAnswer::Unknown(why) | PutAnswer::NotReached(why) | PutAnswer::Refused(why) => {
+            PutAnswer::Unknown(why) => {
                 is_in_doubt = true;
                 why.clone()
             }
+            PutAnswer::Not(why) => why.why().to_owned(),
         };
         // Not before this is known may anything else be put there.
         let left = left_until(deadline);

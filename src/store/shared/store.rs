@@ -389,6 +389,10 @@ impl RunStore for Shared {
         Some(self.copies.carrier.address())
     }
 
+    fn shared_directory(&self) -> Option<PathBuf> {
+        self.copies.carrier.directory()
+    }
+
     fn last_asked(&self) -> Option<AsOf> {
         Some(Self::as_of(self))
     }

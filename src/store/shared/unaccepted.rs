@@ -25,8 +25,8 @@ impl Unaccepted {
         Self { here, named }
     }
 
-    fn refusal(&self) -> StoreError {
-        StoreError::NotAccepted(self.named.clone())
+    fn refusal(&self, begins: bool) -> StoreError {
+        StoreError::NotAccepted { store: self.named.clone(), begins }
     }
 }
 
@@ -65,7 +65,7 @@ impl RunStore for Unaccepted {
         _: Option<&str>,
         _: &mut dyn FnMut(usize) -> Option<NewRun>,
     ) -> Result<Box<dyn StoredRun>, StoreError> {
-        Err(self.refusal())
+        Err(self.refusal(true))
     }
 
     fn pruned(&self, id: &RunId) -> Result<Option<PrunedRun>, StoreError> {
@@ -88,12 +88,17 @@ impl RunStore for Unaccepted {
         Some(self.named.at.clone())
     }
 
+    fn shared_directory(&self) -> Option<PathBuf> {
+        let place = self.named.place.as_ref().ok().filter(|place| place.starts_with('/'));
+        place.map(PathBuf::from)
+    }
+
     fn not_accepted(&self) -> Option<&UnacceptedStore> {
         Some(&self.named)
     }
 
     fn refresh(&self, _: RefreshScope, _: &WriteRequest) -> Result<Vec<String>, StoreError> {
-        Err(self.refusal())
+        Err(self.refusal(false))
     }
 
     fn run_cache(&self) -> Option<&dyn RunCache> {

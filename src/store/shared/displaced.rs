@@ -1,0 +1,32 @@
+//! Events that the carrier had acknowledged and has lost, while it has others in their places.
+
+use std::collections::HashSet;
+
+use crate::codec::unseal;
+use crate::store::displaced::DisplacedEvents;
+use crate::store::local::RunDir;
+use crate::store::run_store::StoredRun as _;
+use crate::store::shared::copy::Copies;
+
+impl Copies {
+    /// The events of copies that were put into quarantine which the copy of today lacks; those of one such copy at a time. What
+    /// cannot be read is not compared.
+    pub(super) fn displaced_from(&self, copy: &RunDir) -> Option<DisplacedEvents> {
+        let aside = copy.logs_aside().ok()?;
+        if aside.is_empty() {
+            return None;
+        }
+        let log = copy.log_bytes().ok()??;
+        let known: HashSet<&[u8]> = log.split(|byte| *byte == b'\n').collect();
+        for (file, bytes) in &aside {
+            let mut missing = bytes.split(|byte| *byte == b'\n').collect::<Vec<_>>();
+            // A damaged line was in no log that was acknowledged.
+            missing.retain(|line| !known.contains(line) && unseal(line).is_ok());
+            if !missing.is_empty() {
+                let (run, at, file) = (copy.id().clone(), self.carrier.address(), file.clone());
+                return Some(DisplacedEvents { run, at, events: missing.len(), file });
+            }
+        }
+        None
+    }
+}
