@@ -158,7 +158,7 @@ impl RepairStep {
             Self::AddLines(file, lines) => format!("add to .flow/{file}: {}", lines.join(", ")),
             Self::ShelveInFlow(Shelf::Top, name) => format!("move {name} to .flow/.quarantine"),
             Self::ShelveInFlow(Shelf::Inner, name) => format!("move runs/{name} to .flow/.quarantine"),
-            Self::PutAgain(run) => format!("put into the store what it lacks of {run}, from the copy here"),
+            Self::PutAgain(run) => format!("put into the store what it lacks of {run}"),
             Self::Shelve(name) => format!("move {name} to the run's .quarantine"),
             Self::Rebuild => "move run.yaml to the run's .quarantine and rebuild it from the log".to_owned(),
             Self::OwnLog => "give the log a file of its own".to_owned(),

@@ -174,6 +174,15 @@ fn a_run_whose_hint_was_deleted_is_found_by_its_log_on_a_machine_without_a_copy_
         assert_eq!(found, [StoreFlaw::Unlisted { run: run_id() }]);
         let status = store_flaws(&one);
         assert!(status.contains(&"store_unlisted".to_owned()), "{status:?}");
+        // Of more that is here the store has lost the end.
+        bucket.delete(&format!("logs/{RUN}/0000000002"));
+        if !is_over {
+            assert_eq!(store_flaws(&one), ["store_lost_run"]);
+            one.shared().take_in(&run_id(), Vec::new(), &request()).unwrap();
+            for name in bucket.names().into_iter().filter(|name| !name.contains("logs/")) {
+                bucket.delete(&name);
+            }
+        }
         // Whoever knows its id can go on with it.
         let reads = ShowRequest { run: Some(RUN.to_owned()), ..ShowRequest::default() };
         let reader: SharedInBucket = Machine::with(bucket.clone());

@@ -25,7 +25,11 @@ impl Shared {
         let deletions = carrier.deletions(left_until(deadline)).map_err(|error| self.copies.no_answer(error))?;
         let mut flaws: Vec<StoreFlaw> = deletions.into_iter().map(|why| StoreFlaw::Deletes { why }).collect();
         let unlisted = self.unlisted(request)?;
-        flaws.extend(unlisted.iter().map(|run| StoreFlaw::Unlisted { run: run.clone() }));
+        for run in &unlisted {
+            let lost = StoreFlaw::Lost { run: run.clone() };
+            let has_lost_its_end = self.is_shared(run) && self.flaws_of(run, deadline)?.contains(&lost);
+            flaws.push(if has_lost_its_end { lost } else { StoreFlaw::Unlisted { run: run.clone() } });
+        }
         let tips = self.copies.tips(RefreshScope::All, left_until(deadline))?;
         for run in self.ids_of_copies()? {
             if self.copies.project.pushing(&run).is_some() {
