@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use flowrun::codec::{LogScan, seal};
 use flowrun::doctor::{DoctorRequest, doctor};
 use flowrun::host::CloudEnv;
-use flowrun::model::{Event, EventId, EventKind, KeptEvidence, RunId, RunStatus, Seq, StatusChange};
+use flowrun::model::{Event, EventId, EventKind, Explain as _, KeptEvidence, RunId, RunStatus, Seq, StatusChange};
 use flowrun::remote::{S3Carrier, S3Place};
 use flowrun::runs::{Context, ShowRequest, StatusVerb, show};
 use flowrun::store::shared::{Carrier, NoAnswer, Put, PutAnswer, window_of};
@@ -21,7 +21,7 @@ use flowrun::store::{RefreshScope, RunStore, StoreFlaw, WorkChange, WorkKey};
 
 use crate::bucket::{Bucket, Fault, Lax};
 use crate::keeper::{Keeper as _, Machine, SharedInBucket};
-use crate::shared::{RUN, ask, end, probed, record, record_evidence, request, run_id, start_as};
+use crate::shared::{RUN, ask, end, patient, probed, record, record_evidence, request, run_id, start_as};
 
 const LEFT: Duration = Duration::from_secs(20);
 
@@ -511,6 +511,21 @@ fn answers_say_whether_anything_may_have_happened() {
     // What only reads is sent again.
     bucket.faults(&[Fault::Says(503, "SlowDown"), Fault::AnswerLost]);
     assert!(carrier.lines(&id("short"), Seq(1), None, LEFT).unwrap().is_some());
+}
+
+#[test]
+fn a_record_that_a_failing_server_leaves_in_doubt_says_what_the_server_answered() {
+    let bucket = Bucket::default();
+    let one: SharedInBucket = Machine::with(bucket.clone());
+    start_as(&one.context(), RUN, None).unwrap();
+    bucket.faults(&[Fault::Says(503, "SlowDown"); 1000]);
+    let problem = record(&patient(&one, 400), "work").unwrap_err().problem();
+    let why = "it answered 503 SlowDown, which asks for fewer requests".to_owned();
+    assert_eq!((problem.code, problem.causes), ("unconfirmed", vec![why]));
+    bucket.faults(&[]);
+    record(&one.context(), "work").unwrap();
+    let log = LogScan::parse(bucket.log(&run_id()).as_bytes());
+    assert_eq!(log.events().flat_map(|event| event.kind.records()).count(), 1);
 }
 
 #[test]

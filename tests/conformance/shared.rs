@@ -162,7 +162,7 @@ pub fn end(cx: &Context, verb: StatusVerb) -> runs::Result<runs::StatusReport> {
 }
 
 /// A machine that waits so long for the carrier.
-fn patient<P: Place>(machine: &Machine<P>, wait: u64) -> Context {
+pub fn patient<P: Place>(machine: &Machine<P>, wait: u64) -> Context {
     machine.context().for_a_person(Duration::from_millis(wait))
 }
 

@@ -65,12 +65,13 @@ pub(super) fn settle(carrier: &dyn Carrier, put: &Put<'_>, deadline: Instant) ->
             Err(error) if !left.is_zero() => error.why().clone_into(&mut why),
             Err(_) => {}
         }
+        tries += 1;
+        thread::sleep(pause_after(tries).min(left_until(deadline)));
+        // Another try would be over before it begins, and say nothing but that.
         if left_until(deadline).is_zero() {
             let at = carrier.address().of_run(put.run);
             return Err(StoreError::Unconfirmed { at, source: io::Error::other(why) });
         }
-        tries += 1;
-        thread::sleep(pause_after(tries).min(left_until(deadline)));
     }
 }
 
