@@ -73,8 +73,12 @@ pub fn store_status(cx: &Context) -> Result<StoreStatusReport> {
     }
     let shared = store.open(&project)?;
     let request = cx.write_request(cx.now(), project.commit_wait()?);
+    let mut unlisted = Vec::new();
     match ask(&shared, &request) {
-        Ok(told) => report.notes.extend(told),
+        Ok((told, runs)) => {
+            report.notes.extend(told);
+            unlisted = runs;
+        }
         Err(error) => report.notes.push(error.one_line()),
     }
     let as_of = shared.as_of();
@@ -88,7 +92,9 @@ pub fn store_status(cx: &Context) -> Result<StoreStatusReport> {
         }
         let text = run.text()?.and_then(|text| crate::codec::RunText::parse(text).ok());
         let status = text.map(|text| text.document().state.status);
-        let lost = run.is_lost();
+        // Of runs that are over, those that are not listed count as lost, and the log is not looked at.
+        let is_over = status.is_some_and(RunStatus::is_terminal);
+        let lost = run.is_lost() && !(is_over && unlisted.contains(&run_id));
         if let Some(displaced) = run.displaced() {
             report.notes.push(format!("{displaced}; {}", displaced.help()));
         }
@@ -97,15 +103,15 @@ pub fn store_status(cx: &Context) -> Result<StoreStatusReport> {
     Ok(report)
 }
 
-/// Brings the copies up to date. Returns what a reader should know, such as that the store does not list all runs that it has.
-fn ask(shared: &Shared, request: &WriteRequest) -> std::result::Result<Vec<String>, StoreError> {
+/// Brings the copies up to date. Returns what a reader should know, and the runs that the store has and does not list.
+fn ask(shared: &Shared, request: &WriteRequest) -> std::result::Result<(Vec<String>, Vec<RunId>), StoreError> {
     let mut told = shared.refresh(RefreshScope::All, request)?;
-    let runs = shared.unlisted(request)?;
+    let unlisted = shared.unlisted(request)?;
     if let Some(store) = shared.shared_at()
-        && !runs.is_empty()
+        && !unlisted.is_empty()
     {
-        let (runs, repair) = (first_few(&runs, NAMED), Suggestion::flow("doctor").flag("repair"));
+        let (runs, repair) = (first_few(&unlisted, NAMED), Suggestion::flow("doctor").flag("repair"));
         told.push(format!("{store} has the logs of {runs} and does not list them; `{repair}` lists them again"));
     }
-    Ok(told)
+    Ok((told, unlisted))
 }
