@@ -3,8 +3,11 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::model::{RunId, counted};
+use crate::model::{ActivityId, RunId, counted, first_few};
 use crate::store::address::Address;
+
+/// How many records are named.
+const NAMED: usize = 3;
 
 /// Events of a shared run that its store has lost, and others in their places: it was put back to an older state, and went on
 /// from there.
@@ -16,6 +19,8 @@ pub struct DisplacedEvents {
     pub at: Address,
     /// How many.
     pub events: usize,
+    /// The activities that they record.
+    pub records: Vec<ActivityId>,
     /// The log that has them here.
     pub file: PathBuf,
 }
@@ -30,11 +35,12 @@ impl DisplacedEvents {
 
 impl fmt::Display for DisplacedEvents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { run, at, events, file } = self;
-        let (events, file) = (counted(*events, "acknowledged event"), file.display());
-        write!(
-            f,
-            "{at} was put back to an older state and has another history of run {run}: it lacks {events}, kept in {file}"
-        )
+        let Self { run, at, events, records, file } = self;
+        let events = counted(*events, "acknowledged event");
+        write!(f, "{at} was put back to an older state and has another history of run {run}: it lacks {events}")?;
+        if !records.is_empty() {
+            write!(f, " (records {})", first_few(records, NAMED))?;
+        }
+        write!(f, ", kept in {}", file.display())
     }
 }

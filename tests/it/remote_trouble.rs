@@ -709,7 +709,7 @@ fn events_that_a_store_lost_when_it_was_put_back_are_told_until_a_person_has_mov
     let file = fs::read_dir(&aside).unwrap().map(|entry| entry.unwrap().path());
     let file = file.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "jsonl")).unwrap();
     let why = format!(
-        "git:origin was put back to an older state and has another history of run r1: it lacks 2 acknowledged events, kept in {}",
+        "git:origin was put back to an older state and has another history of run r1: it lacks 2 acknowledged events (records one, two), kept in {}",
         file.display()
     );
     let help = "look whether what they say still counts, record that again, and move the file elsewhere";

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::codec::unseal;
+use crate::codec::{LogScan, unseal};
 use crate::store::displaced::DisplacedEvents;
 use crate::store::local::RunDir;
 use crate::store::run_store::StoredRun as _;
@@ -19,12 +19,20 @@ impl Copies {
         let log = copy.log_bytes().ok()??;
         let known: HashSet<&[u8]> = log.split(|byte| *byte == b'\n').collect();
         for (file, bytes) in &aside {
-            let mut missing = bytes.split(|byte| *byte == b'\n').collect::<Vec<_>>();
-            // A damaged line was in no log that was acknowledged.
-            missing.retain(|line| !known.contains(line) && unseal(line).is_ok());
-            if !missing.is_empty() {
+            let (mut events, mut records) = (0, Vec::new());
+            for line in bytes.split(|byte| *byte == b'\n') {
+                // A damaged line was in no log that was acknowledged.
+                if known.contains(line) || unseal(line).is_err() {
+                    continue;
+                }
+                events += 1;
+                for event in LogScan::parse(line).events() {
+                    records.extend(event.kind.records().iter().map(|record| record.id().clone()));
+                }
+            }
+            if events > 0 {
                 let (run, at, file) = (copy.id().clone(), self.carrier.address(), file.clone());
-                return Some(DisplacedEvents { run, at, events: missing.len(), file });
+                return Some(DisplacedEvents { run, at, events, records, file });
             }
         }
         None
