@@ -316,7 +316,7 @@ fn damage_that_is_gone_at_the_next_look_was_a_change_in_progress() {
     assert_eq!(news(), none);
     assert_eq!(news(), ["r1"]);
     assert_eq!(news(), none, "it is told once");
-    assert!(wait(&sandbox, &["r1"]).exits(4).stdout.starts_with("damaged  r1  "));
+    assert!(wait(&sandbox, &["r1"]).exits(65).stdout.starts_with("damaged  r1  "));
 }
 
 #[test]

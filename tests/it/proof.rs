@@ -343,7 +343,7 @@ fn a_command_that_was_seen_to_pass_on_these_files_lets_the_run_go_on() {
     {
       "code": "not_proved",
       "message": "run r1: `verify` requires that `test` was seen to pass: it was not run since the run came there",
-      "help": "`flow exec --run-id r1 test` runs it; `flow record-activity --run-id r1 --phase verify --advance --skip-reason 'TEXT'` goes on without it, and notes why",
+      "help": "`flow exec --run-id r1 test` runs it; `flow record-activity --run-id r1 --phase report --id report --status running --skip-reason 'TEXT'` goes on without it, and notes why",
       "causes": []
     }
     "#);

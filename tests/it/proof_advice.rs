@@ -241,7 +241,7 @@ fn a_required_command_that_may_not_run_here_waits_for_a_person() {
     fs::write(sandbox.path(".flow/config.yaml"), "commands: {}\n").unwrap();
     let refused = sandbox.flow(["advance", "r1", "--json"]).exits(1).error();
     let help = "the project names no command test: a person names it under `commands` in .flow/config.yaml; \
-                `flow record-activity --run-id r1 --phase verify --advance --skip-reason 'TEXT'` goes on without it, and notes why";
+                `flow record-activity --run-id r1 --phase ship --id ship --status running --skip-reason 'TEXT'` goes on without it, and notes why";
     assert_eq!(refused["help"], help);
 }
 
@@ -422,7 +422,7 @@ fn a_refusal_names_a_way_around_that_there_is() {
     let sandbox = project("w.workflow.yaml", PHASES, "'true'");
     sandbox.flow(["start", "w", "--id", "r1"]).ok();
     sandbox.record("r1", "verify", "v");
-    let around = "`flow record-activity --run-id r1 --phase verify --advance --skip-reason 'TEXT'` goes on without it";
+    let around = "`flow record-activity --run-id r1 --phase ship --id ship --status running --skip-reason 'TEXT'` goes on without it";
     let exec = ["exec", "--run-id", "r1", "--phase", "ship", "--", "true"];
     for way in [&["advance", "r1"][..], &exec] {
         let told = sandbox.flow(way).exits(1).stderr;
