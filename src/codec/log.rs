@@ -63,6 +63,11 @@ impl LogScan {
         Self { lines: events.map(|event| LogLine { number: 0, event }).collect(), ..Self::default() }
     }
 
+    /// The lines that are damage, of those that were skipped. Lines of other programs are not.
+    pub fn damaged(&self) -> impl Iterator<Item = &Skipped> {
+        self.skipped.iter().filter(|line| line.fault.is_damage())
+    }
+
     /// Takes the next line of a file. Returns whether it is an event. After the last line comes [`Self::sorted`].
     pub(crate) fn take(&mut self, number: usize, line: &[u8]) -> bool {
         let line = line.strip_suffix(b"\n").unwrap_or(line);

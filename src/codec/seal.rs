@@ -35,6 +35,20 @@ pub enum LineFault {
     NotAnEvent,
 }
 
+impl LineFault {
+    /// Whether the line is damage: flow wrote it, or a merge left it. A line of another program is welcome in a log.
+    #[must_use]
+    pub fn is_damage(self) -> bool {
+        self != Self::Unsealed
+    }
+}
+
+/// Whether a line, without its line break, is one of another program.
+#[must_use]
+pub fn is_of_another_program(line: &[u8]) -> bool {
+    unseal(line) == Err(LineFault::Unsealed)
+}
+
 /// Seals `object`, an event or another JSON object that is not empty, into one line that ends with a line break.
 ///
 /// # Panics

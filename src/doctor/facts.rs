@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use crate::codec::{LineFault, RunText};
+use crate::codec::RunText;
 use crate::disk::inspect::{Entry, FileKind, entries};
 use crate::disk::{Disk, Links, USER, both, make_it_yours, owner_in_words, read_plain};
 use crate::engine::{Fault, Reconciled, Repair, read_run, reconcile};
@@ -106,8 +106,7 @@ impl RunFacts {
 
     /// Whether another program made the run, and flow has not written to it.
     pub(super) fn is_not_adopted(&self, found: &Reconciled) -> bool {
-        found.repairs.contains(&Repair::AdoptRun)
-            && self.scan.skipped.iter().all(|line| line.fault == LineFault::Unsealed)
+        found.repairs.contains(&Repair::AdoptRun) && self.scan.damaged().next().is_none()
     }
 
     /// Reads a run without asking who is writing to it; `None` if it changes meanwhile. A writer may have stopped between

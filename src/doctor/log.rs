@@ -1,6 +1,6 @@
 //! Checks a log.
 
-use crate::codec::{LineFault, unseal};
+use crate::codec::{LineFault, is_of_another_program, unseal};
 use crate::doctor::facts::{FileState, RunFacts};
 use crate::doctor::finding::{Findings, RepairStep};
 use crate::doctor::lines::{last_line_with, line_after, numbers_of, open_end, out_of_order};
@@ -92,13 +92,12 @@ pub(super) fn check(facts: &RunFacts, run: &Reconciled, asked: Asked, found: &mu
 /// Reports lines that are not sealed events.
 fn lines(facts: &RunFacts, mend: Option<&RepairStep>, found: &mut Findings) {
     let path = facts.path(LOG);
-    let (unsealed, bad): (Vec<_>, Vec<_>) =
-        facts.scan.skipped.iter().partition(|line| line.fault == LineFault::Unsealed);
-    if let Some(first) = unsealed.first() {
-        let message = format!("{} written by other programs; shown, but not state", counted(unsealed.len(), "line"));
+    if let Some(first) = facts.scan.skipped.iter().find(|line| !line.fault.is_damage()) {
+        let unsealed = facts.scan.skipped.len() - facts.scan.damaged().count();
+        let message = format!("{} written by other programs; shown, but not state", counted(unsealed, "line"));
         found.add("log_line_unsealed", &path, message).on_line(first.line);
     }
-    for line in bad.into_iter().take(limits::VIOLATIONS) {
+    for line in facts.scan.damaged().take(limits::VIOLATIONS) {
         let (code, message) = match line.fault {
             LineFault::Damaged => ("log_line_damaged", "the checksum of the line does not match".to_owned()),
             LineFault::Marker => ("log_merge_markers", "the line is a conflict marker of a merge".to_owned()),
@@ -120,7 +119,7 @@ fn lines(facts: &RunFacts, mend: Option<&RepairStep>, found: &mut Findings) {
 fn tail(facts: &RunFacts, bytes: &[u8], found: &mut Findings) {
     let Some((line, torn)) = open_end(bytes) else { return };
     // A whole line without its break is an event, or a line of another program.
-    if facts.writer.is_some() || matches!(unseal(torn), Ok(_) | Err(LineFault::Unsealed)) {
+    if facts.writer.is_some() || unseal(torn).is_ok() || is_of_another_program(torn) {
         return;
     }
     let (code, what) =

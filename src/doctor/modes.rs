@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use crate::catalog::Catalog;
-use crate::codec::LineFault;
 use crate::disk::inspect::{Entry, FileKind, entries};
 use crate::disk::{Disk, read_plain};
 use crate::doctor::finding::Findings;
@@ -81,8 +80,7 @@ fn file(disk: &dyn Disk, entry: &Entry, mode: &ModeName, scope: &Scope, policy: 
 fn log(disk: &dyn Disk, path: &Path, found: &mut Findings) {
     let Ok(bytes) = read_plain(disk, path, limits::LOG_BYTES) else { return };
     let scan = LogScan::parse(&bytes);
-    // Lines of other programs are no damage.
-    let damaged: Vec<_> = scan.skipped.iter().filter(|line| line.fault != LineFault::Unsealed).collect();
+    let damaged: Vec<_> = scan.damaged().collect();
     if let Some(first) = damaged.first() {
         let message = format!(
             "{} of the log of the modes cannot be read; the files are what counts, and the log goes on",

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use crate::codec::{LineFault, RunText, digest, seal, unseal};
+use crate::codec::{LineFault, RunText, digest, is_of_another_program, seal, unseal};
 use crate::doctor::facts::RunFacts;
 use crate::doctor::lines::{earlier_number, numbers_of, out_of_order};
 use crate::engine::{Histories, RunState, caught_up, histories, join, pinned, rebuilt, unprove};
@@ -245,7 +245,7 @@ fn foreign_lines(raw: &[&[u8]], kept: &BTreeSet<usize>) -> (Vec<(usize, Vec<u8>)
         }
         let bare = line.strip_suffix(b"\n").unwrap_or(line);
         // A damaged line goes: only the old log, which is kept, has it from now on.
-        if unseal(bare) != Err(LineFault::Unsealed) {
+        if !is_of_another_program(bare) {
             continue;
         }
         let ended = [bare, b"\n"].concat();
@@ -272,10 +272,10 @@ fn reason(facts: &RunFacts, histories: &Histories) -> String {
         let branches = histories.sides.len() + 1;
         words.push(format!("a merge joined the histories of {branches} branches; put behind the first: {events}"));
     }
-    for skipped in &facts.scan.skipped {
+    for skipped in facts.scan.damaged() {
         // The sentence about the merge says enough of its markers.
         let is_of_merge = histories.are_joined() && skipped.fault == LineFault::Marker;
-        if skipped.fault != LineFault::Unsealed && !is_of_merge {
+        if !is_of_merge {
             words.push(format!("line {}: {}", skipped.line, skipped.fault));
         }
     }

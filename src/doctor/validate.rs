@@ -10,14 +10,15 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::catalog::{AGENTS, CONFIG_FILE, Catalog, CatalogError, OwnDefinition, SKILL_FILE};
-use crate::codec::{self, DocumentKind, LineFault, Node, Place, RunText, Violation, parse};
+use crate::codec::{self, DocumentKind, Node, Place, RunText, Violation, parse};
 use crate::disk::{Disk, FileType, Links, read_named, read_plain};
 use crate::doctor::lines::{last_line_with, line_after};
-use crate::engine::{Fault, reconcile};
+use crate::engine::{Fault, read_run, reconcile};
 use crate::interviews::{SCRIPT_SUFFIX, read_script};
 use crate::machine::{Checked, Diagnostic, Form, StateTypes, compile_text};
-use crate::model::{Seq, limits};
+use crate::model::{RunId, Seq, limits};
 use crate::modes::{POLICY_FILE, read_policy};
+use crate::runs::open::fault::has_other_run;
 use crate::runs::open::name::{Purpose, open_run};
 use crate::runs::workflow::id_of_file;
 use crate::runs::write::record::with_any_run;
@@ -99,6 +100,10 @@ fn validate_target(
     project: Result<OpenedProject>,
     checker: &mut Checker,
 ) -> Result<PathBuf> {
+    // Joined with a directory, an empty name is the directory.
+    if target.is_empty() {
+        return Err(Error::Usage("the name of the file or run is empty".to_owned()));
+    }
     let cwd = cx.env.cwd.clone().unwrap_or_default();
     let path = cwd.join(target);
     match cx.disk.look(&path, Links::Refuse) {
@@ -393,6 +398,13 @@ fn check_completed(text: &str, kind: DocumentKind, complete: fn(Value) -> Value)
     violations
 }
 
+/// The run whose directory has the file at `path`.
+fn run_of(path: &Path) -> Option<RunId> {
+    let dir = path.parent()?;
+    let is_of_runs = dir.parent().is_some_and(|above| name_of(above) == layout::RUNS);
+    if is_of_runs { RunId::new(name_of(dir)).ok() } else { None }
+}
+
 /// Checks a `run.yaml`, also against its directory and the log beside it, as every command does that uses it.
 fn check_run(disk: &dyn Disk, path: &Path, text: &str) -> Vec<Violation> {
     let mut violations = check_document(text, DocumentKind::Run);
@@ -402,16 +414,21 @@ fn check_run(disk: &dyn Disk, path: &Path, text: &str) -> Vec<Violation> {
     if !violations.is_empty() {
         return violations;
     }
-    let id = run.document().id.clone();
-    for fault in reconcile(&id, Ok(Some(run)), &log, Seq(0)).faults {
+    // Elsewhere than in a directory of runs, a file may have any run.
+    let own = run.document().id.clone();
+    let id = run_of(path).unwrap_or_else(|| own.clone());
+    for fault in reconcile(&id, read_run(&id, Some(text.to_owned())), &log, Seq(0)).faults {
         // The faults of the log are reported for its own file.
         match fault {
             Fault::Edit { fault, place } => {
                 violations.push(Violation { pointer: fault.pointer().to_owned(), message: fault.to_string(), place });
             }
+            Fault::OtherRun(of) if of == own => {
+                violations.push(violation(None, format!("the directory `{id}`{}", has_other_run(&of))));
+            }
             Fault::OtherRun(of) => {
                 violations
-                    .push(violation(None, format!("metadata.id is `{id}`, and the log beside it is that of `{of}`")));
+                    .push(violation(None, format!("metadata.id is `{own}`, and the log beside it is that of `{of}`")));
             }
             _ => {}
         }
@@ -422,11 +439,8 @@ fn check_run(disk: &dyn Disk, path: &Path, text: &str) -> Vec<Violation> {
 fn check_log(bytes: &[u8]) -> Vec<Violation> {
     let scan = LogScan::parse(bytes);
     let mut violations = Vec::new();
-    for skipped in &scan.skipped {
-        // Lines of other programs are allowed in a log.
-        if skipped.fault != LineFault::Unsealed {
-            violations.push(violation(begin_of(Some(skipped.line)), skipped.fault.to_string()));
-        }
+    for damaged in scan.damaged() {
+        violations.push(violation(begin_of(Some(damaged.line)), damaged.fault.to_string()));
     }
     if scan.more_skipped > 0 {
         violations.push(violation(None, format!("{} more lines are not events", scan.more_skipped)));

@@ -7,7 +7,6 @@ use std::time::Instant;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::codec::LineFault;
 use crate::disk::both;
 use crate::doctor::facts::{FileState, RunFacts, TWO_THREADS};
 use crate::doctor::lines::{earlier_number, is_same_text, last_line_with, open_end};
@@ -208,7 +207,8 @@ fn noted_before(found: &Reconciled) -> Option<Seq> {
 /// What was compared, and what differs.
 fn proven(facts: &RunFacts, run: &Reconciled) -> (Checked, Vec<Difference>) {
     if facts.is_not_adopted(run) {
-        return Default::default();
+        let run_bytes = if let FileState::Here(text) = &facts.text { text.len() } else { 0 };
+        return (Checked { run_bytes, ..Checked::default() }, Vec::new());
     }
     let (mut all, mut others) = (Proof::new(facts, run), Proof::new(facts, run));
     if facts.scan.lines.len() < TWO_THREADS {
@@ -318,7 +318,7 @@ impl<'a> Proof<'a> {
         let (path, scan) = (self.facts.path(LOG), &self.facts.scan);
         for fault in self.run.faults.iter().filter(|fault| is_of_kind(fault)) {
             match fault {
-                Fault::Line(line) if line.fault != LineFault::Unsealed => {
+                Fault::Line(line) => {
                     let why = line.fault.to_string();
                     self.differs(path.clone(), Some(line.line), "a sealed event", &line.text, &why);
                 }

@@ -1076,3 +1076,28 @@ fn a_prune_leaves_shared_runs_and_the_id_of_a_local_one_is_not_shared_later() {
     let error = laptop.flow(["start", "build", "--id", "r2", "--json"]).exits(3).error();
     assert_eq!(error["code"], "run_pruned");
 }
+
+#[test]
+fn lines_of_other_programs_do_not_go_into_the_store() {
+    let Team { laptop, server, .. } = &Team::sharing();
+    laptop.flow(["start", "build", "--id", "r1", "--local"]).ok();
+    let line = "{\"type\":\"note\"}\n";
+    let file = laptop.run_dir("r1").join("events.jsonl");
+    fs::write(&file, fs::read_to_string(&file).unwrap() + line).unwrap();
+    record(laptop, "r1", "one").ok();
+    laptop.flow(["remote", "push", "r1"]).ok();
+    assert!(!log(laptop, "r1").contains("note") && !laptop.run_dir("r1").exists());
+    // As it was, it is beside the project's other files that a person may look at.
+    let mut grep = laptop.command("grep");
+    grep.args(["-rl", "note", ".flow/.quarantine"]);
+    assert!(run(grep, "").ok().stdout.ends_with(".jsonl\n"));
+    // One in the log of a copy goes into its quarantine with the next command that writes the run.
+    let copy = laptop.path(".flow/shared/runs/r1/events.jsonl");
+    fs::write(&copy, log(laptop, "r1") + line).unwrap();
+    record(laptop, "r1", "two").ok();
+    record(server, "r1", "three").ok();
+    for machine in [laptop, server] {
+        machine.flow(["verify", "r1"]).ok();
+        assert!(!log(machine, "r1").contains("note"));
+    }
+}

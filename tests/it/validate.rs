@@ -119,3 +119,20 @@ fn a_file_without_a_kind_of_flow_is_judged_as_workflow_check_does() {
         assert!(told.contains(what), "{text}: {told}");
     }
 }
+
+#[test]
+fn a_copied_run_is_not_valid_and_an_empty_name_names_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    crate::support::Tree::of(&sandbox.run_dir("r1")).restore(&sandbox.run_dir("r2"));
+    let copied = [".flow/runs/r2/run.yaml"];
+    assert_eq!(refused(&sandbox, &["r2"]), copied);
+    assert_eq!(refused(&sandbox, &[".flow/runs/r2"]), copied);
+    assert_eq!(refused(&sandbox, &[]), copied);
+    sandbox.flow(["validate", "r1"]).ok();
+    // Elsewhere than in a directory of runs, its name says nothing.
+    fs::copy(sandbox.run_dir("r1").join("run.yaml"), sandbox.path("other.yaml")).unwrap();
+    sandbox.flow(["validate", "other.yaml"]).ok();
+    let error = sandbox.flow(["validate", "", "--json"]).exits(2).error();
+    assert_eq!(error["message"], "the name of the file or run is empty");
+}

@@ -40,7 +40,7 @@ pub enum Fault {
     },
     /// `run.yaml` is written in a way that flow cannot change safely.
     Fixed(RunTextError),
-    /// A line of the log is not an event.
+    /// A line of the log is damaged.
     Line(Skipped),
     /// Events are missing before later ones.
     Gap(LostRange),

@@ -160,7 +160,7 @@ impl Reconciled {
 
     fn look_at_lines(&mut self, log: &LogScan) {
         self.faults.extend(joined(log).map(Fault::Joined));
-        for skipped in &log.skipped {
+        for skipped in log.damaged() {
             self.faults.push(Fault::Line(skipped.clone()));
         }
         for (from, to) in log.gaps() {

@@ -52,7 +52,7 @@ pub(in crate::runs) fn notes_of(project: &OpenedProject, run: &dyn StoredRun, vi
 /// The worst damage to the sealed part of a log. Lines of other programs and a torn tail are not damage. `is_kept`: git
 /// has what is missing.
 fn worst_damage(view: &View, is_kept: bool) -> Option<Damage> {
-    let culprit = match view.log.skipped.first() {
+    let culprit = match view.log.damaged().next() {
         Some(line) => format!(" (line {}: {})", line.line, line.fault),
         None => String::new(),
     };

@@ -277,7 +277,7 @@ impl LockedLog {
         }
         let mut bytes = vec![0; torn];
         read_exact_at(&*self.file, &mut bytes, self.tail.whole)?;
-        Ok(crate::codec::unseal(&bytes) == Err(crate::codec::LineFault::Unsealed))
+        Ok(crate::codec::is_of_another_program(&bytes))
     }
 
     fn renew(&mut self) -> Result<(), StoreError> {

@@ -7,6 +7,7 @@ use crate::store::local::RunDir;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::StoredRun as _;
 use crate::store::shared::copy::Copies;
+use crate::store::shared::moving::own_lines;
 use crate::store::shared::store::Shared;
 
 impl Shared {
@@ -35,7 +36,7 @@ impl Copies {
     pub(super) fn hidden_by(&self, copy: &RunDir) -> Option<HiddenRun> {
         let id = copy.id();
         let local = self.here.run(id).ok()?;
-        let log = local.log_bytes().ok()??;
+        let log = own_lines(&local.log_bytes().ok()??);
         let shared = copy.log_bytes().ok()?.unwrap_or_default();
         // One that a branch brought may be the shared run itself, as it was earlier. And one that is being moved may not have
         // its whole copy yet.

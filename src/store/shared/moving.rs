@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Instant;
 
-use crate::codec::{LogScan, RunText};
+use crate::codec::{LogScan, RunText, is_of_another_program};
 use crate::model::{RunId, Seq};
 use crate::store::address::Document;
 use crate::store::error::StoreError;
@@ -92,7 +92,7 @@ impl Copies {
         let lines = &source.lines;
         if let (Some(locked), Some(local), Some(copy)) = (locked, local, self.existing(id)?) {
             let has_moved = match local.log_bytes()? {
-                Some(bytes) => lines.as_bytes().starts_with(&bytes),
+                Some(bytes) => lines.as_bytes().starts_with(&own_lines(&bytes)),
                 // A process that died after the log was put aside.
                 None => self.project.pushing(id).is_some(),
             };
@@ -208,13 +208,28 @@ impl Source<'_> {
 /// Whether the log of a copy is the beginning of the log of a run that is here.
 fn is_beginning_of(copy: &RunDir, run: &RunDir) -> Result<bool, StoreError> {
     let Some(whole) = run.log_bytes()? else { return Ok(false) };
-    Ok(whole.starts_with(&copy.log_bytes()?.unwrap_or_default()))
+    Ok(own_lines(&whole).starts_with(&copy.log_bytes()?.unwrap_or_default()))
+}
+
+/// A log without the lines of other programs: a store has events alone.
+pub(super) fn own_lines(log: &[u8]) -> Vec<u8> {
+    let mut own = Vec::with_capacity(log.len());
+    for line in log.split_inclusive(|&byte| byte == b'\n') {
+        if !is_of_another_program(line.strip_suffix(b"\n").unwrap_or(line)) {
+            own.extend_from_slice(line);
+        }
+    }
+    own
 }
 
 /// The lines of a run. Where some are damaged or missing, nothing is sent: it would stay so for all machines.
 fn whole_log(run: &RunDir) -> Result<String, StoreError> {
     let bytes = run.log_bytes()?.unwrap_or_default();
-    let lines = String::from_utf8(bytes).map_err(|_| damaged(run, "it is not UTF-8 text".to_owned()))?;
+    // Before other lines are left out, so that the number is that of the file.
+    if let Some(line) = LogScan::parse(&bytes).damaged().next() {
+        return Err(damaged(run, format!("line {} is not a sealed event", line.line)));
+    }
+    let lines = String::from_utf8(own_lines(&bytes)).map_err(|_| damaged(run, "it is not UTF-8 text".to_owned()))?;
     if let Some(why) = faults_in(&lines).into_iter().next() {
         return Err(damaged(run, why));
     }
