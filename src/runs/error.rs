@@ -228,16 +228,17 @@ impl Error {
             .into()
     }
 
-    /// The `run.yaml` at `at` cannot be used.
-    pub(crate) fn run_file(at: &Address, error: &RunTextError) -> Self {
+    /// The `run.yaml` at `at` cannot be used. `has_log`: there are events to make it of.
+    pub(crate) fn run_file(at: &Address, error: &RunTextError, has_log: bool) -> Self {
         let message = format!("{at}{} {error}", suffix(error.place()));
-        Problem::new(Kind::Damaged, "run_file_invalid", message)
-            .help(
-                Help::from("correct the file by hand; or ")
-                    + Suggestion::flow("doctor").flag("repair")
-                    + " puts it aside and makes it again from the log; nothing was written",
-            )
-            .into()
+        let help = Help::from("correct the file by hand");
+        let help = if has_log {
+            let again = " puts it aside and makes it again from the log; nothing was written";
+            help + "; or " + Suggestion::flow("doctor").flag("repair") + again
+        } else {
+            help + ": there is no log of which it could be made again; nothing was written"
+        };
+        Problem::new(Kind::Damaged, "run_file_invalid", message).help(help).into()
     }
 
     /// A file that the caller named, or another input, cannot be read. `origin` is a path or `standard input`.
@@ -277,6 +278,12 @@ impl Error {
 
     /// The run has no event at `seq`.
     pub(crate) fn no_such_event(run: &RunId, seq: u64, last: u64) -> Self {
+        if last == 0 {
+            let message = format!("{run} has no event yet: another program wrote it");
+            return Problem::new(Kind::NotFound, "event_not_found", message)
+                .help(Suggestion::flow("show").value(run) + " shows how it is now")
+                .into();
+        }
         Problem::new(Kind::NotFound, "event_not_found", format!("{run} has no event {seq}; its last is {last}"))
             .help(Suggestion::flow("log").value(run) + " shows all events")
             .into()

@@ -249,3 +249,40 @@ fn a_command_does_not_get_the_id_of_another_one_that_failed_before_the_fork() {
     assert_eq!(told["activity"], "true-2");
     sandbox.flow(["record-activity", "--run-id", "r2", "--phase", "reproduce", "--id", "v"]).exits(1);
 }
+
+#[test]
+fn a_line_of_another_program_is_no_damage_to_a_fork_and_a_prune() {
+    let sandbox = sandbox();
+    let log = sandbox.run_dir("r1").join("events.jsonl");
+    let text = fs::read_to_string(&log).unwrap();
+    fs::write(&log, format!("{text}{{\"type\":\"note\"}}\n")).unwrap();
+    assert_eq!(forked(&sandbox, &["--id", "r2"])["forked_from"]["seq"], 5);
+    sandbox.flow(["cancel", "r1", "--reason", "not needed"]).ok();
+    sandbox.flow(["cancel", "r2", "--reason", "not needed"]).ok();
+    let pruned = sandbox.flow(["prune", "--older-than", "0d", "--yes", "--json"]).ok().json();
+    assert_eq!(pruned["pruned"].as_array().unwrap().len(), 2, "{pruned}");
+}
+
+#[test]
+fn a_fork_that_cannot_follow_todays_definition_names_the_run_that_is_there() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["workflow", "new", "own"]).ok();
+    sandbox.flow(["start", "own", "--id", "r1", "--phase", "work"]).ok();
+    let definition = sandbox.path(".flow/workflows/own.workflow.yaml");
+    let text = fs::read_to_string(&definition).unwrap();
+    let refused = || {
+        let error = sandbox.flow(["fork", "r1", "--workflow-now", "--json"]).error();
+        format!("{}\n{}", error["message"].as_str().unwrap(), error["help"].as_str().unwrap())
+    };
+    fs::write(&definition, text.replace("work", "done")).unwrap();
+    insta::assert_snapshot!(refused(), @"
+    run r1: the run is in `work`, which today's workflow does not have
+    leave --workflow-now away: then the fork follows the definition that the run follows there
+    ");
+    fs::remove_file(&definition).unwrap();
+    insta::assert_snapshot!(refused(), @"
+    the definition of `own`, which r1 follows, is no longer here
+    put it back as .flow/workflows/own.workflow.yaml; or leave --workflow-now away: then the fork follows the definition that the run follows there
+    ");
+    assert_eq!(sandbox.flow(["fork", "r1", "--reason", " ", "--json"]).exits(2).error()["code"], "reason_missing");
+}

@@ -2,7 +2,7 @@
 
 use crate::codec::violations::{all, first, located, suffix};
 use crate::engine::{EditFault, Fault, state_names};
-use crate::model::{Help, Kind, Problem, RunId, Suggestion};
+use crate::model::{Help, Kind, Problem, RunId, Seq, Suggestion};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Error;
 use crate::runs::open::checkout::{elsewhere, empty, may_be_elsewhere, rewound};
@@ -12,7 +12,10 @@ use crate::store::{Document, StoredRun};
 pub(crate) fn refusal(project: &OpenedProject, run: &dyn StoredRun, fault: Fault) -> Error {
     let at = run.address(Document::Text);
     match fault {
-        Fault::Unreadable(error) | Fault::Fixed(error) => Error::run_file(&at, &error),
+        Fault::Unreadable(error) | Fault::Fixed(error) => {
+            let has_log = run.log().is_ok_and(|log| log.last_seq() > Seq(0));
+            Error::run_file(&at, &error, has_log)
+        }
         Fault::ConflictMarkers { line } => {
             let what = format!("{at}:{line}:1 is a conflict marker");
             Error::Joined { run: run.id().clone(), what }

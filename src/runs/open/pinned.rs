@@ -1,5 +1,6 @@
 //! The current definition of a workflow, for a run whose log does not pin one ([`crate::engine::pinned`]).
 
+use crate::catalog::CatalogError;
 use crate::machine::Machine;
 use crate::model::RunDocument;
 use crate::runs::context::OpenedProject;
@@ -10,7 +11,12 @@ pub(crate) fn catalog_machine(
     run: &RunDocument,
     warnings: &mut Vec<String>,
 ) -> Option<Machine> {
-    if let Ok(found) = project.catalog().find(run.workflow.as_str()) {
+    let found = project.catalog().find(run.workflow.as_str());
+    if let Err(CatalogError::Unknown { .. }) = found {
+        warnings.push(format!("there is no workflow {}; phases are not checked", run.workflow));
+        return None;
+    }
+    if let Ok(found) = found {
         let machine = found.machine.spelled_as(run.state.positions());
         if run.state.current_phase.as_ref().is_none_or(|phase| machine.contains(phase)) {
             warnings.push(format!("the run pins no workflow; phases are checked against today's {}", run.workflow));

@@ -51,7 +51,7 @@ pub struct WorkflowAdoptReport {
 }
 
 /// The definition that the run is to follow: that of the file `from`, otherwise what its workflow is now.
-pub(super) fn newer(project: &OpenedProject, run: &RunDocument, from: Option<&str>) -> Result<Machine> {
+fn newer(project: &OpenedProject, run: &RunDocument, from: Option<&str>) -> Result<Machine> {
     let Some(from) = from else {
         return match project.catalog().find(run.workflow.as_str()) {
             Ok(found) => Ok(found.machine),

@@ -5,12 +5,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
+use crate::catalog::CatalogError;
 use crate::codec::{LogScan, digest, seal};
-use crate::engine::{Command, Decision, History, RunState, decide, requests_of};
+use crate::engine::{Command, Decision, History, Refusal, RunState, decide, requests_of};
 use crate::machine::Machine;
 use crate::model::{
-    Event, EventId, EventKind, ForkPoint, Help, Kind, Problem, RunDocument, RunForked, RunId, Seq, SessionId,
-    StateName, Suggestion, Timestamp, WorkflowId, hex, slug,
+    Event, EventId, EventKind, Explain as _, ForkPoint, Help, Kind, Problem, RunDocument, RunForked, RunId, Seq,
+    SessionId, StateName, Suggestion, Timestamp, WorkflowId, hex, slug,
 };
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
@@ -19,7 +20,6 @@ use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::select::select_run;
 use crate::runs::open::shared::ask_store;
 use crate::runs::open::view::{View, for_reading};
-use crate::runs::write::adopt::newer;
 use crate::runs::write::journal;
 use crate::runs::write::new_run::{Creation, holder_of_new_run, known_run, new_run, refuse_same_but_for_case};
 use crate::runs::write::required_here::as_project_asks;
@@ -98,6 +98,9 @@ pub fn fork(cx: &Context, request: &ForkRequest) -> Result<ForkReport> {
     let caller = cx.caller(request.session.clone(), None)?;
     let now = cx.clock.now();
     let parent = select_run(&project, Some(&request.run), request.session.clone())?;
+    if request.reason.as_ref().is_some_and(|reason| reason.trim().is_empty()) {
+        return Err(Error::refused(parent.id(), Refusal::ReasonMissing));
+    }
     if let Some(known) = known_fork(&project, request, parent.id())? {
         return Ok(known);
     }
@@ -139,7 +142,7 @@ pub fn fork(cx: &Context, request: &ForkRequest) -> Result<ForkReport> {
     };
     let mut events = vec![first];
     if request.workflow_now {
-        events.extend(adoption(&project, machine.as_ref(), &events[0], cx.ids.next(now))?);
+        events.extend(adoption(&project, parent.id(), machine.as_ref(), &events[0], cx.ids.next(now))?);
     }
     let is_given = request.id.is_some();
     let creation = Creation { project: &project, local: request.local, id: &base, is_given, now };
@@ -200,8 +203,9 @@ fn point(parent: &dyn StoredRun, view: &View, request: &ForkRequest) -> Result<F
     let last = view.log.last_seq();
     if last == Seq(0) {
         let message = format!("{id} has no event yet to go on from: another program wrote it");
-        let claim = Suggestion::flow("resume").value(id.as_str()).flag("claim");
-        let help = Help::from("record something in it first, or take it over with ") + claim;
+        let record = Suggestion::flow("record-activity").option("run-id", id).example("summary", "TEXT");
+        let claim = Suggestion::flow("resume").value(id).flag("claim").example("session", "ID");
+        let help = Help::from("record something in it first: ") + record + "; or take it over for a session: " + claim;
         return Err(Problem::new(Kind::Refused, "no_events", message).help(help).into());
     }
     Ok(ForkPoint { run_id: id.clone(), seq: request.at.map_or(last, Seq) })
@@ -222,15 +226,34 @@ fn digest_of(log: &LogScan) -> String {
     hex(&lines.finalize())
 }
 
+/// What to do where the definition of today cannot be followed.
+const AS_IT_WAS: &str = "leave --workflow-now away: then the fork follows the definition that the run follows there";
+
 /// The event by which the fork follows the definition of today; `None` if it does so already.
-fn adoption(project: &OpenedProject, machine: Option<&Machine>, first: &Event, id: EventId) -> Result<Option<Event>> {
+fn adoption(
+    project: &OpenedProject,
+    parent: &RunId,
+    machine: Option<&Machine>,
+    first: &Event,
+    id: EventId,
+) -> Result<Option<Event>> {
     let state = RunState::begin(first).expect("BUG: a fork begins no run");
-    let newer = as_project_asks(Some(project), newer(project, state.document(), None)?)?;
+    let workflow = &state.document().workflow;
+    let newer = match project.catalog().find(workflow.as_str()) {
+        Ok(found) => as_project_asks(Some(project), found.machine)?,
+        Err(CatalogError::Unknown { .. }) => {
+            let message = format!("the definition of `{workflow}`, which {parent} follows, is no longer here");
+            let help = Help::from(format!("put it back as .flow/workflows/{workflow}.workflow.yaml; or ")) + AS_IT_WAS;
+            return Err(Problem::new(Kind::NotFound, "unknown_workflow", message).help(help).into());
+        }
+        Err(error) => return Err(error.into()),
+    };
     let newer = newer.spelled_as(state.document().state.positions());
     let trail = History::fold([first]).expect("BUG: a fork begins no run");
     let caller = project.cx.caller(state.document().state.session.clone(), None)?;
     let decided = decide(&state, machine, &caller, Command::AdoptWorkflow(Box::new(newer)), &trail);
-    match decided.map_err(|refusal| Error::refused(state.id(), refusal))? {
+    // No run has the id of the fork yet.
+    match decided.map_err(|refusal| Error::refused(parent, refusal).problem().help(AS_IT_WAS))? {
         Decision::Commit(kind) => Ok(Some(Event { seq: Seq(2), id, at: first.at, kind, run: None, recap: None })),
         _ => Ok(None),
     }

@@ -28,7 +28,7 @@ pub(in crate::runs) fn new_run(
     for event in more {
         state.apply(event);
         let shown = text.with_state(&state.document().state);
-        text = shown.map_err(|error| Error::run_file(&Address::new("run.yaml"), &error))?;
+        text = shown.map_err(|error| Error::run_file(&Address::new("run.yaml"), &error, false))?;
         event.run = Some(TextDigest(digest(text.text().as_bytes())));
     }
     Ok((NewRun { id: state.id().clone(), text: text.text().to_owned(), events, work }, state))

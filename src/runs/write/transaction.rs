@@ -492,7 +492,7 @@ impl<'a> Transaction<'a> {
 
     /// The error for a `run.yaml` that cannot be changed safely.
     pub(crate) fn unusable(&self, error: &crate::codec::RunTextError) -> Error {
-        Error::run_file(&self.run.address(Document::Text), error)
+        Error::run_file(&self.run.address(Document::Text), error, self.writer.end().last > Seq(0))
     }
 
     /// The path of a record's file, relative to the project.

@@ -11,7 +11,7 @@ use crate::engine::Attempt;
 use crate::host::{CommitCopy, CutShort, Execute, KnownTree, PassOn, read_tree};
 use crate::model::{
     ActivityStatus, ActivityType, Execution, ExecutionEnd, Explain as _, Kind, Number, Problem, RunId, SessionId,
-    command_line,
+    command_line, quoted,
 };
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
@@ -170,7 +170,7 @@ fn chosen<'a>(run: &RunId, attempts: &'a [Attempt], named: Option<&str>) -> Resu
     if chosen.is_empty()
         && let Some(named) = named
     {
-        let message = format!("run {run} has no command {named} of which the end was seen");
+        let message = format!("run {run} has no command {} of which the end was seen", quoted(named));
         return Err(Problem::new(Kind::NotFound, "no_such_command", message)
             .help("`flow evidence` has the numbers and ids of those that were seen")
             .into());
