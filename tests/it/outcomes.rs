@@ -132,3 +132,67 @@ fn a_key_of_a_document_that_is_almost_a_known_one_is_told() {
     in the document, `result.sumary` means nothing to flow; did you mean `summary`?
     ");
 }
+
+/// A run that another program wrote, with one activity of this status.
+fn of_another_program(status: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    let api = "apiVersion: flow.synapti.ai/v1\nkind:";
+    let activities = sandbox.run_dir("r1").join("activities");
+    std::fs::create_dir_all(&activities).unwrap();
+    let run = format!(
+        "{api} FlowRun\nmetadata: {{id: r1, workflow: start-issue, goal: it, created_at: '2026-05-20T14:30:00.000Z'}}\n\
+         context: {{}}\nlimits: {{}}\nstate: {{status: active, current_phase: preflight, completed_activities: []}}\n"
+    );
+    std::fs::write(sandbox.run_dir("r1").join("run.yaml"), run).unwrap();
+    let activity = format!(
+        "{api} FlowActivity\nmetadata: {{id: b, run_id: r1, phase: preflight}}\nactivity: {{type: bash, status: {status}}}\n"
+    );
+    std::fs::write(activities.join("001-b.yaml"), activity).unwrap();
+    sandbox
+}
+
+#[test]
+fn work_that_another_program_left_open_is_told_by_lists_and_reports() {
+    for (status, doing) in [("failed", json!("failing")), ("blocked", json!("waiting")), ("running", Value::Null)] {
+        let sandbox = of_another_program(status);
+        for is_adopted in [false, true] {
+            if is_adopted {
+                sandbox.flow(["set", "r1", "--goal", "that"]).ok();
+            }
+            let listed = sandbox.flow(["list", "--json"]).ok().json();
+            assert_eq!(listed["runs"][0]["doing"], doing, "{status} {is_adopted}");
+            let word = doing.as_str().unwrap_or("active");
+            assert!(sandbox.flow(["show", "r1"]).ok().stdout.starts_with(word), "{status} {is_adopted}");
+            let found = sandbox.flow(["list", "--status", word, "--json"]).ok().json();
+            assert_eq!(found["runs"].as_array().unwrap().len(), 1, "{status} {is_adopted}");
+            let report = sandbox.flow(["report", "r1", "--format", "json"]).ok().json();
+            assert_eq!(report["open"][0]["id"], "b", "{status} {is_adopted}: {report}");
+            sandbox.flow(["verify", "r1"]).ok();
+        }
+        sandbox.flow(["record-activity", "--run-id", "r1", "--id", "b", "--status", "passed"]).ok();
+        assert_eq!(sandbox.flow(["list", "--json"]).ok().json()["runs"][0]["doing"], Value::Null, "{status}");
+        assert_eq!(sandbox.flow(["report", "r1", "--format", "json"]).ok().json()["open"], json!([]), "{status}");
+        sandbox.flow(["verify", "r1"]).ok();
+    }
+}
+
+#[test]
+fn of_a_run_without_a_log_nothing_is_said_that_only_a_log_can_do() {
+    let sandbox = of_another_program("passed");
+    let told = |args: &[&str]| sandbox.flow(args).stderr;
+    insta::assert_snapshot!(told(&["show", "r1", "--at", "0"]), @"
+    error: r1 has no event yet: another program wrote it
+      help: `flow show r1` shows how it is now
+    ");
+    insta::assert_snapshot!(told(&["fork", "r1"]), @"
+    error: r1 has no event yet to go on from: another program wrote it
+      help: record something in it first: `flow record-activity --run-id r1 --summary 'TEXT'`; or take it over for a session: `flow resume r1 --claim --session 'ID'`
+    ");
+    let len = sandbox.read("r1", "run.yaml").len();
+    let proof = sandbox.flow(["verify", "r1"]).ok().stdout;
+    assert!(proof.contains(&format!("{len} bytes")), "{proof}");
+    sandbox.edit("r1", ", created_at: '2026-05-20T14:30:00.000Z'", "");
+    let error = sandbox.flow(["resume", "r1", "--json"]).exits(65).error();
+    assert!(!error["help"].as_str().unwrap().contains("doctor"), "{error}");
+}

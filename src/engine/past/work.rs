@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::engine::step_id::step_id;
 use crate::engine::{Attempt, History, SkippedPhase};
 use crate::machine::Machine;
-use crate::model::{ActivityStatus, Number, StateName, StepStatus, Unproved};
+use crate::model::{ActivityStatus, Number, StateName, StepStatus, Unproved, Unsettled};
 
 /// The work in one phase since the run last entered it.
 #[derive(Debug, Clone, PartialEq)]
@@ -266,6 +266,34 @@ impl History {
             }
         }
         unsettled
+    }
+
+    /// Takes over what another program recorded and left open, as the adoption of its run will.
+    pub(crate) fn foresee_open_work(&mut self) {
+        let mut unsettled = Vec::new();
+        for phase in self.state().document().state.positions() {
+            for attempt in self.work(phase).open {
+                let blocked = match attempt.status {
+                    ActivityStatus::Blocked => true,
+                    ActivityStatus::Failed => false,
+                    _ => continue,
+                };
+                unsettled.push(Unsettled { id: attempt.id.clone(), phase: phase.clone(), blocked });
+            }
+        }
+        let mut open = Vec::new();
+        for attempt in self.latest() {
+            if !attempt.status.is_completed() {
+                open.push(attempt.id.clone());
+            }
+        }
+        self.change_state(|state| {
+            state.unsettled = unsettled;
+            open.retain(|id| !state.open_activities.contains(id));
+            for id in &open {
+                state.open_activities.push(id);
+            }
+        });
     }
 
     /// What the run left behind without settling it, in the order in which it came to the phases: what failed, is blocked

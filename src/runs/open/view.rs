@@ -102,8 +102,11 @@ pub(crate) fn for_reading(project: &OpenedProject, run: &dyn StoredRun) -> Resul
     let mut history = current.history(&log);
     with_earlier(&mut history, run, &log)?;
     follows_from_files &= is_own(&log);
-    // A run of another program is adopted by the next writer, with the gates of its workflow.
+    // A run of another program is adopted by the next writer, with its open work and the gates of its workflow.
     let is_foreign = log.events().next().is_none();
+    if is_foreign {
+        history.foresee_open_work();
+    }
     if is_foreign && let Some(machine) = &machine {
         history.foresee_gates(machine);
     }

@@ -4,13 +4,14 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 
 use super::Transaction;
-use crate::engine::{Repair, merge_save};
+use crate::engine::{History, Repair, RunState, merge_save};
 use crate::machine::Machine;
 use crate::model::{EventKind, Number, RunAdopted, RunEdited, Seq};
 use crate::runs::error::Result;
 use crate::runs::open::pinned::catalog_machine;
+use crate::runs::open::view::with_earlier;
 use crate::runs::write::journal;
-use crate::store::ActivityFile;
+use crate::store::{ActivityFile, LogScan};
 
 impl Transaction<'_> {
     /// Makes the repairs that `reconcile` requires, in order.
@@ -63,6 +64,10 @@ impl Transaction<'_> {
         let names = self.run.activity_names()?;
         let mut document = self.text.document().clone();
         document.state.last_number = names.last().map_or(Number(0), |(number, _)| *number);
+        let mut history = History::without_log(RunState::from_document(document));
+        with_earlier(&mut history, self.run, &LogScan::default())?;
+        history.foresee_open_work();
+        let document = history.state().document().clone();
         let known = catalog_machine(self.project, &document, &mut self.warnings);
         if known.is_some() {
             // That the run pins no workflow is not true any longer behind the event below.
