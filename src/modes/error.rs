@@ -54,8 +54,9 @@ pub(super) fn refused(state: &StateDir, board: &Board, refusal: &ModeRefusal) ->
     match refusal {
         ModeRefusal::Denied { requested, scope, denial } => {
             let table = Suggestion::flow("mode policy").flag("table");
-            let message = say::denial(board, scope, requested.as_str(), denial, "write");
-            Problem::new(Kind::Refused, "mode_denied", message).help(table + " shows what goes together")
+            let message = say::denied(board, scope, requested.as_str(), denial, "write");
+            Problem::new(Kind::Refused, "mode_denied", message)
+                .help(say::room(board, scope, denial) + "; " + table + " shows what goes together")
         }
         ModeRefusal::Unreadable { mode, scope, why } => {
             let file = state.file_path(scope, &mode_file(mode));

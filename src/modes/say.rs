@@ -1,12 +1,31 @@
 //! Messages about modes.
 
-use crate::model::{Explain as _, ModeName, Scope, Suggestion};
+use crate::model::{Explain as _, Help, ModeName, Scope, Suggestion};
 use crate::modes::policy::{Denial, DenialKind, Named, Policy, Skill, Why};
 use crate::modes::state::{Active, Board, ModeRefusal};
 use crate::modes::state_dir::Sessions;
 
 /// Why a mode cannot begin, and how to make room for it (RCS).
 pub(super) fn denial(board: &Board, scope: &Scope, requested: &str, denial: &Denial, verb: &str) -> String {
+    let (why, how) = (denied(board, scope, requested, denial, verb), room(board, scope, denial));
+    format!("{why} {how}")
+}
+
+/// How to make room for a mode that is denied.
+pub(super) fn room(board: &Board, scope: &Scope, denial: &Denial) -> Help {
+    let mut help = Help::from(match denial.kind {
+        DenialKind::Rollback => "First clear current state and retry if this action is intended: ",
+        DenialKind::Overlap => "To make room: ",
+    });
+    // Each in the scope of the file that makes the mode active.
+    for (nth, mode) in denial.blockers.iter().enumerate() {
+        help = help + if nth == 0 { "" } else { ", then " } + clear_command(mode, &owner_of(board, scope, mode));
+    }
+    help
+}
+
+/// Why a mode cannot begin.
+pub(super) fn denied(board: &Board, scope: &Scope, requested: &str, denial: &Denial, verb: &str) -> String {
     let be = if denial.active.len() == 1 { "is" } else { "are" };
     let is_all_of_root = denial.active.iter().all(|mode| owner_of(board, scope, mode) == Scope::Root);
     let whose = match scope {
@@ -15,19 +34,12 @@ pub(super) fn denial(board: &Board, scope: &Scope, requested: &str, denial: &Den
         Scope::Session(session) => format!(" in session {session}"),
     };
     let first = format!("Cannot {verb} {requested}: {} {be} already active{whose}.", in_one_phrase(&denial.active));
-    let clear = clear_hint(board, scope, &denial.blockers);
     let second = match denial.kind {
-        DenialKind::Rollback => format!(
-            "Execution-to-planning rollback auto-complete is not allowed. First clear current state and retry if this \
-             action is intended: {clear}"
-        ),
+        DenialKind::Rollback => "Execution-to-planning rollback auto-complete is not allowed.".to_owned(),
         DenialKind::Overlap => {
             let mut together: Vec<&str> = denial.active.iter().map(ModeName::as_str).collect();
             together.push(requested);
-            format!(
-                "Unsupported workflow overlap: {}. Current state is unchanged. To make room: {clear}",
-                together.join(" + ")
-            )
+            format!("Unsupported workflow overlap: {}. Current state is unchanged.", together.join(" + "))
         }
     };
     format!("{first} {second}")
@@ -73,15 +85,6 @@ pub(super) fn misspelt(policy: &Policy, word: &str) -> Option<String> {
     // Its namespace may be of any length.
     let word: String = word.chars().take(60).collect();
     Some(format!("`${word}` is not a skill; nothing was done: did you mean `${meant}`?"))
-}
-
-/// The commands that end modes, each in the scope of the file that makes the mode active.
-fn clear_hint(board: &Board, scope: &Scope, modes: &[ModeName]) -> String {
-    let mut commands = Vec::new();
-    for mode in modes {
-        commands.push(format!("`{}`", clear_command(mode, &owner_of(board, scope, mode))));
-    }
-    commands.join(", then ")
 }
 
 /// The scope of the file that counts for `mode` in `scope`.

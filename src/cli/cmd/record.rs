@@ -26,18 +26,6 @@ fn fill(report: &RecordReport, page: &mut TextPage) {
 }
 
 fn request(cx: &Context, args: RecordArgs) -> Result<RecordRequest, Error> {
-    // An empty record would be a mistake of the caller that no one notices.
-    let says_something = args.activity_file.is_some()
-        || args.id.is_some()
-        || args.phase.is_some()
-        || args.name.is_some()
-        || args.summary.is_some()
-        || args.status.is_some();
-    if !says_something {
-        let message = "there is nothing to record: give --activity-file FILE, or at least --id, --phase, --name, \
-                       --summary or --status";
-        return Err(Error::Usage(message.to_owned()));
-    }
     let usage = args.usage.usage();
     Ok(RecordRequest {
         run: args.run_id,

@@ -74,7 +74,8 @@ pub(super) fn problem(cx: &Context, tools: &[ToolOffer], problem: &Problem) -> V
     let causes: Vec<_> = problem.causes.iter().map(|cause| paths.shorten(cause)).collect();
     let message = paths.shorten(&with_known_arguments(tools, &problem.message));
     let mut error = json!({ "code": problem.code, "message": message, "help": null, "causes": causes });
-    if let Some(help) = &problem.help {
+    // The help of a wrong argument is a page about the command line.
+    if let Some(help) = problem.help.as_ref().filter(|_| problem.code != "usage") {
         let words = |text: &str| with_arguments(&text.replace(" SECONDS", "").replace(LOCK_TIMEOUT, OF_SERVER));
         error["help"] = paths.shorten(&help.shown(words, |command| line(tools, command))).into();
         let commands: Vec<_> = help.commands().filter_map(|command| call(tools, command)).collect();
@@ -110,6 +111,8 @@ impl ProjectPaths {
             }
             Err(_) => roots = places_to_look(cx),
         }
+        // A place that is not there may be what the text is about.
+        roots.retain(|root| cx.disk.is_dir(root));
         // A path may contain another one.
         roots.sort_by_key(|root| Reverse(root.as_os_str().len()));
         let mut paths: Vec<_> = roots.iter().map(|root| root.to_string_lossy().into_owned()).collect();

@@ -148,6 +148,7 @@ enum RecordOf {
 }
 
 fn record(cx: &Context, request: &RecordRequest, of: RecordOf) -> Result<RecordReport> {
+    refuse_empty(request)?;
     let project = cx.project()?;
     let caller = cx.caller(request.session.clone(), request.epoch)?;
     let mut document = document(request)?;
@@ -214,6 +215,17 @@ fn record(cx: &Context, request: &RecordRequest, of: RecordOf) -> Result<RecordR
         let seq = tx.commit()?;
         Ok(report_of(tx, seq, &recorded))
     })
+}
+
+/// Refuses a request that says nothing of the work: it would be recorded as passed, and no one would notice the mistake.
+fn refuse_empty(request: &RecordRequest) -> Result<()> {
+    let RecordRequest { source, id, phase, name, summary, status, .. } = request;
+    let has_words = name.is_some() || summary.is_some() || status.is_some();
+    if source.is_some() || id.is_some() || phase.is_some() || has_words {
+        return Ok(());
+    }
+    let message = "there is nothing to record: give at least --id, --phase, --name, --summary or --status";
+    Err(Error::Usage(message.to_owned()))
 }
 
 /// The document of the caller, with the single fields of the request on top.

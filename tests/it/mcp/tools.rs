@@ -308,7 +308,7 @@ fn errors_are_those_of_the_command_line_with_calls_in_their_help() {
     }
     let held = {
         sandbox.flow(["start", "debug", "--id", "r3", "--session", "s1"]).ok();
-        client.error("flow_record", json!({ "run_id": "r3", "session": "s2" }))
+        client.error("flow_record", json!({ "run_id": "r3", "id": "a", "session": "s2" }))
     };
     insta::assert_snapshot!(format!("{held:#}"), @r#"
     {
@@ -565,4 +565,44 @@ fn what_a_phase_requires_is_told_without_commands_that_are_not_tools() {
     let help = error["help"].as_str().unwrap();
     assert!(help.contains("\"skip_reason\":\"TEXT\"}` goes on without it"), "{help}");
     assert!(!help.contains("flow complete") && !help.contains("record-activity"), "{help}");
+}
+
+#[test]
+fn a_record_that_says_nothing_of_the_work_is_refused_and_no_page_of_the_command_line_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    let client = Client::of(&sandbox);
+    for (tool, arguments) in [
+        ("flow_record", json!({})),
+        ("flow_record", json!({ "advance": "next" })),
+        ("flow_start", json!({ "workflow": "debug", "another": true, "phase": "none" })),
+        ("flow_emit", json!({ "workflow": "debug", "run_id": "r1", "reports": [] })),
+        ("flow_resume", json!({ "run_id": "r1", "claim": "claim" })),
+    ] {
+        let error = client.error(tool, arguments.clone());
+        let (help, suggestions) = (&error["help"], &error["suggestions"]);
+        assert_eq!((&error["code"], help, suggestions), (&json!("usage"), &Value::Null, &Value::Null), "{arguments}");
+    }
+    let log = sandbox.flow(["log", "r1", "--json"]).ok().json();
+    assert_eq!(log["events"].as_array().unwrap().len(), 1, "{log}");
+}
+
+#[test]
+fn a_denied_mode_is_told_with_the_call_that_makes_room() {
+    let sandbox = Sandbox::new();
+    let client = Client::of(&sandbox);
+    client.answer("state_write", json!({ "mode": "team", "active": true, "session_id": "s1" }));
+    let error = client.error("state_write", json!({ "mode": "autopilot", "active": true, "session_id": "s1" }));
+    insta::assert_snapshot!(error["message"].as_str().unwrap(), @"Cannot write autopilot: team is already active in session s1. Unsupported workflow overlap: team + autopilot. Current state is unchanged.");
+    let room = &error["suggestions"][0];
+    assert_eq!(*room, json!({ "tool": "state_clear", "arguments": { "mode": "team", "session_id": "s1" } }), "{error}");
+    assert!(client.answer("state_clear", room["arguments"].clone())["error"].is_null());
+}
+
+#[test]
+fn a_server_of_a_directory_that_is_not_there_names_it() {
+    let sandbox = Sandbox::new();
+    let client = Client { args: &["-C", "nowhere"], ..Client::of(&sandbox) };
+    let error = client.error("flow_list", json!({}));
+    assert!(error["message"].as_str().unwrap().ends_with("nowhere"), "{error}");
 }
