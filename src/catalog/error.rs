@@ -129,7 +129,7 @@ impl Explain for CatalogError {
             Self::Config { .. } => Problem::new(Kind::Refused, "invalid_config", self)
                 .help(Suggestion::flow("help workflows") + " says what it can have"),
             Self::Refused { .. } => Problem::new(Kind::Unsafe, "unsafe_path", self)
-                .help("flow follows no links below .flow; put a plain file in its place"),
+                .help("flow follows no links below .flow; put a plain file or directory in its place"),
             Self::Io { source, .. } => Problem::new(Kind::Io, "io_error", self).caused_by(source),
         }
     }

@@ -25,4 +25,4 @@ pub use find::{Catalog, FoundWorkflow, ListedWorkflow, Origin};
 pub(crate) use folder::Folder;
 pub(crate) use folder::{definition_text, too_large};
 pub(crate) use place::{AGENTS, SKILL_FILE, names_a_file};
-pub(crate) use proved::read_proved;
+pub(crate) use proved::{flaws_of_file, read_proved};

@@ -2,6 +2,7 @@
 
 use serde::de::DeserializeOwned;
 
+use crate::catalog::error::CatalogError;
 use crate::codec::{DocumentKind, Place, Violation, parse, validate};
 use crate::model::{Flaw, limits};
 
@@ -32,6 +33,19 @@ pub(crate) fn read_proved<D: DeserializeOwned, T>(
     }
     violations.sort_by_key(|violation| violation.place);
     Err(violations)
+}
+
+/// What is wrong with the file of a definition as a whole, as that of its text is told.
+///
+/// # Errors
+/// `error`, if it is not about what the file holds.
+pub(crate) fn flaws_of_file(error: CatalogError) -> Result<Vec<Violation>, CatalogError> {
+    let CatalogError::Invalid { diagnostics, .. } = error else { return Err(error) };
+    let mut violations = Vec::new();
+    for found in diagnostics {
+        violations.extend(whole(Some(found.place), found.message));
+    }
+    Ok(violations)
 }
 
 /// The one violation of a text that cannot be checked any further.

@@ -136,7 +136,7 @@ fn name_in_flow(disk: &dyn Disk, root: &Path, entry: &Entry, trust: Trust, found
         let message = "runs that were pruned, and are not deleted yet; the next `flow prune` goes on";
         found.add("leftover_file", &entry.path, message);
     } else if name == PRUNED && entry.kind != FileKind::File {
-        odd_kind(entry, name, FileKind::File, found);
+        odd_kind(entry, name, FileKind::File, found).mend(aside);
     } else if name == QUARANTINE {
         quarantine(disk, entry, found);
     } else if name == LOCK {

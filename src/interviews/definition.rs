@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::catalog::{Catalog, CatalogError, Folder, read_proved};
+use crate::catalog::{Catalog, CatalogError, Folder, flaws_of_file, read_proved};
 use crate::codec::{DocumentKind, Violation, similar};
 use crate::interviews::error::{Error, Result};
 use crate::interviews::pad::{Script, ScriptDocument};
@@ -38,9 +38,11 @@ pub(crate) fn script(catalog: &Catalog, name: &str) -> Result<Script> {
     let folder = catalog.own(Some(FOLDER))?;
     if let (Some(folder), Ok(id)) = (&folder, WorkflowId::new(name)) {
         let file = format!("{id}{SUFFIX}");
-        if let Some(text) = folder.read(&file)? {
-            let path = folder.join(&file);
-            return read_named(&text, name).map_err(|violations| Error::Script { path, violations });
+        let path = folder.join(&file);
+        match folder.read(&file) {
+            Ok(Some(text)) => return read_named(&text, name).map_err(|violations| Error::Script { path, violations }),
+            Ok(None) => {}
+            Err(error) => return Err(Error::Script { path, violations: flaws_of_file(error)? }),
         }
     }
     if let Some((_, text)) = SHIPPED.iter().find(|(shipped, _)| *shipped == name) {

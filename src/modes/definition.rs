@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::catalog::{Catalog, Origin, read_proved};
+use crate::catalog::{Catalog, Origin, flaws_of_file, read_proved};
 use crate::codec::{DocumentKind, Violation};
 use crate::modes::error::{Error, Result};
 use crate::modes::policy::Policy;
@@ -19,7 +19,10 @@ const SHIPPED: &str = include_str!("../../workflows/modes.yaml");
 pub fn policy_of(catalog: &Catalog) -> Result<(Policy, Origin)> {
     let folder = catalog.own(None)?;
     let found = match &folder {
-        Some(folder) => folder.read(FILE)?.map(|text| (text, folder.join(FILE))),
+        Some(folder) => match folder.read(FILE) {
+            Ok(text) => text.map(|text| (text, folder.join(FILE))),
+            Err(error) => return Err(Error::Policy { path: folder.join(FILE), violations: flaws_of_file(error)? }),
+        },
         None => None,
     };
     let (text, path, origin) = match found {
@@ -32,13 +35,13 @@ pub fn policy_of(catalog: &Catalog) -> Result<(Policy, Origin)> {
     }
 }
 
-/// Whether the project has a policy of its own.
+/// Whether the project has a policy of its own, which may be one that cannot be used.
 ///
 /// # Errors
-/// When its file cannot be read.
+/// When `.flow` cannot be read.
 pub(crate) fn is_own(catalog: &Catalog) -> Result<bool> {
     match catalog.own(None)? {
-        Some(folder) => Ok(folder.read(FILE)?.is_some()),
+        Some(folder) => Ok(!matches!(folder.read(FILE), Ok(None))),
         None => Ok(false),
     }
 }

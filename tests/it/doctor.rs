@@ -1038,3 +1038,39 @@ fn a_file_in_the_place_of_the_runs_is_told_with_what_to_do() {
     sandbox.flow(["doctor", "--repair"]).ok();
     sandbox.flow(["verify", "r1"]).ok();
 }
+
+#[test]
+fn files_that_are_not_text_are_found_and_stop_nothing_that_does_not_need_them() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    let put = |file: &str| {
+        let path = sandbox.path(".flow").join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, b"a: \xff\n").unwrap();
+    };
+    put("pruned.jsonl");
+    sandbox.flow(["start", "debug", "--another", "--id", "r2"]).ok();
+    sandbox.flow(["cancel", "r2", "--reason", "not needed"]).ok();
+    sandbox.flow(["prune", "--older-than", "0d", "--yes"]).ok();
+    assert!(std::fs::read(sandbox.path(".flow/pruned.jsonl")).unwrap().starts_with(b"a: \xff\n{"));
+    assert_eq!(sandbox.flow(["show", "r2", "--json"]).exits(3).error()["code"], "run_pruned");
+    sandbox.flow(["doctor"]).ok();
+    put("modes.yaml");
+    put("interviews/own.interview.yaml");
+    let report = sandbox.flow(["doctor", "--json"]).exits(65).json();
+    let codes: Vec<_> = report["findings"].as_array().unwrap().iter().map(|one| one["code"].clone()).collect();
+    assert_eq!(codes, ["script_invalid", "policy_invalid"], "{report}");
+    assert_eq!(sandbox.flow(["mode", "list", "--json"]).exits(1).error()["code"], "invalid_policy");
+    let asked = sandbox.flow(["interview", "start", "x.md", "--script", "own", "--json"]).exits(1).error();
+    assert!(asked["message"].as_str().unwrap().starts_with("the interview in "), "{asked}");
+}
+
+#[test]
+fn a_directory_in_place_of_the_notes_of_pruned_runs_is_moved_away() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    std::fs::create_dir(sandbox.path(".flow/pruned.jsonl")).unwrap();
+    sandbox.flow(["start", "debug"]).exits(77);
+    sandbox.flow(["doctor", "--repair"]).ok();
+    sandbox.flow(["start", "debug"]).ok();
+}

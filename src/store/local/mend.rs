@@ -193,16 +193,17 @@ impl ProjectMender<'_> {
     /// # Errors
     /// [`StoreError`]; the file is then unchanged.
     pub fn add_lines(&self, name: &str, lines: &[String]) -> Result<(), StoreError> {
-        let mut text = self.flow.read_text(name, limits::PRUNED_BYTES)?.unwrap_or_default();
-        if !text.is_empty() && !text.ends_with('\n') {
-            text.push('\n');
+        // As bytes: lines that are not text stay as they are.
+        let mut text = self.flow.read(name, limits::PRUNED_BYTES)?.unwrap_or_default();
+        if !text.is_empty() && !text.ends_with(b"\n") {
+            text.push(b'\n');
         }
         for line in lines {
-            text.push_str(line);
-            text.push('\n');
+            text.extend_from_slice(line.as_bytes());
+            text.push(b'\n');
         }
         self.flow.remove(INIT_TMP)?;
-        let new = self.flow.create(INIT_TMP, text.as_bytes(), self.flow.mode_of(name))?;
+        let new = self.flow.create(INIT_TMP, &text, self.flow.mode_of(name))?;
         flush(&*new, || self.flow.join(name))?;
         self.flow.rename(INIT_TMP, name, Rename::Replace)?;
         Ok(self.flow.sync()?)

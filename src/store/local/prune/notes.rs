@@ -44,8 +44,15 @@ impl Project {
         Ok(found.map(|pruned| PrunedRun { to: pruned.to.map(|to| self.root().join(to)), ..pruned }))
     }
 
+    /// The lines of the file. One that is not UTF-8 text is not a note, as any other line that is not one.
     fn pruned_text(&self) -> Result<String, DiskError> {
-        Ok(self.flow.read_text(PRUNED, limits::PRUNED_BYTES)?.unwrap_or_default())
+        let bytes = self.flow.read(PRUNED, limits::PRUNED_BYTES)?.unwrap_or_default();
+        let bytes = match String::from_utf8(bytes) {
+            Ok(text) => return Ok(text),
+            Err(error) => error.into_bytes(),
+        };
+        let lines = bytes.split_inclusive(|&byte| byte == b'\n');
+        Ok(lines.filter_map(|line| str::from_utf8(line).ok()).collect())
     }
 
     /// Notes that these runs go to the directory `to`, and makes that durable. A line that says so already stays as it is.
