@@ -224,6 +224,10 @@ impl Explain for DiskError {
             }
             Self::Io { source, action, .. } => new(Kind::Io, "io_error")
                 .help(match action {
+                    // A file is opened to write as well.
+                    _ if source.kind() == io::ErrorKind::ReadOnlyFilesystem => {
+                        "make it writable, then try again; nothing was recorded"
+                    }
                     action if action.is_reading() => "make it readable, then try again",
                     _ => "nothing was recorded; try again when the cause is gone",
                 })
@@ -235,6 +239,13 @@ impl Explain for DiskError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_can_only_be_read_is_to_be_made_writable() {
+        let source = io::ErrorKind::ReadOnlyFilesystem.into();
+        let problem = DiskError::Io { path: "x".into(), action: Operation::Open, source }.problem();
+        assert_eq!(problem.help.unwrap().to_string(), "make it writable, then try again; nothing was recorded");
+    }
 
     #[test]
     fn only_what_writes_says_that_nothing_was_recorded() {

@@ -286,6 +286,7 @@ fn exports_carry_usage_once_and_by_the_names_of_opentelemetry() {
     debug r1: flow.usage.tokens_out "2"
     debug r1: flow.usage.tokens_out.reported "1"
     debug r1: flow.usage.cost.USD "0.10"
+    debug r1: flow.usage.cost.USD.reported "1"
     a: gen_ai.usage.input_tokens "10"
     a: gen_ai.usage.output_tokens "2"
     a: gen_ai.request.model "m1"

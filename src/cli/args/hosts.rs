@@ -128,7 +128,7 @@ pub(crate) struct HudArgs {
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<SessionId>,
     /// The line, with {run}, {name}, {workflow}, {status}, {phase}, {place}, {branch}, {verdict}, {waits}, {undone}, {age},
-    /// {modes}, {elsewhere}, {store} and {others}
+    /// {modes}, {unreadable}, {elsewhere}, {store} and {others}
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(crate) format: Option<String>,
     /// Print the line again whenever it changes

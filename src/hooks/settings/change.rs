@@ -190,12 +190,18 @@ fn change(cx: &Context, files: &[SettingsFile], dry_run: bool, edit: Edit<'_>) -
             continue;
         }
         file.file.note_directory(cx);
+        let is_new = change.outcome == ChangeOutcome::Created;
         // The file is read again under the lock, so what is reported is what was written.
-        file.file.edit(&mut |old| {
+        let written = file.file.edit(&mut |old| {
             let edited = edit(file, old)?;
             *change = shown(file, old, &edited, false);
             Ok(edited.text)
-        })?;
+        });
+        if is_new && written.is_err() {
+            // Its directory may have been made before the disk was full.
+            file.file.remove_own_directories(cx);
+        }
+        written?;
         // flow had created the file, and perhaps the directory in which nothing else is.
         if change.outcome == ChangeOutcome::Removed {
             file.file.remove_own_directories(cx);

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::disk::DocumentFault;
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::ask::{LoginFlow, codex_hooks, login_flow};
 use crate::hooks::settings::command::{self, Call};
@@ -188,7 +189,11 @@ impl Examined<'_> {
             }
             Err(error) => {
                 let problem = error.problem();
-                let help = problem.help.unwrap_or_else(|| "make it a plain file that you can read".into());
+                let help = match error {
+                    // Here nothing would be written anyway.
+                    Error::Document(DocumentFault::NotText { .. }) => "save it as UTF-8".into(),
+                    _ => problem.help.unwrap_or_else(|| "make it a plain file that you can read".into()),
+                };
                 ("unreadable_settings", None, problem.message, help)
             }
         };

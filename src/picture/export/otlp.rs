@@ -227,6 +227,9 @@ fn used_by_run(totals: &UsageTotals) -> Vec<Value> {
         attributes.push(number(&format!("flow.usage.{key}.reported"), measured.reported));
     }
     attributes.extend(costs(totals));
+    for cost in &totals.costs {
+        attributes.push(number(&format!("flow.usage.cost.{}.reported", cost.currency), cost.reported));
+    }
     attributes
 }
 

@@ -32,7 +32,8 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: HudArgs, out: &mut Out) -> En
         // A host draws the line again for each one that it reads.
         if shown.as_ref() != Some(&line) {
             let exit = out.answer(&report, |page| {
-                if !line.is_empty() {
+                // An empty line takes the place of the one before it.
+                if !line.is_empty() || shown.is_some() {
                     page.raw(&line);
                 }
             });
