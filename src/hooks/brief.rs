@@ -28,7 +28,7 @@ const WORKFLOWS: usize = 24;
 
 /// The brief for `session`; `None` if there is no work that it should know of.
 pub(super) fn text(overview: &Overview, session: Option<&SessionId>) -> Option<String> {
-    let Overview { run, unreadable, worktrees, passed_over, not_accepted } = overview;
+    let Overview { run, unreadable, worktrees, passed_over, not_accepted, .. } = overview;
     let mut around = Vec::new();
     if let Some(why) = not_accepted {
         // The configuration of a clone names the store, so that is a text of others as well.

@@ -1,11 +1,11 @@
 //! The verb behind `flow hook`: what a host is answered at each of its events.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::hooks::brief;
 use crate::hooks::output::{context, go_on, plain};
 use crate::hooks::payload::{Event, HostInput, Payload, host};
-use crate::model::{Explain, RunId, SessionId};
+use crate::model::{Explain, SessionId};
 use crate::modes::{self, ModePromptRequest, ModeScope};
 use crate::runs::{
     self, AgentHost, BriefRequest, Context, Error, HookInput, OpenWork, Overview, SessionEndRequest, StopOptions,
@@ -96,36 +96,48 @@ fn answer(cx: &Context, call: Call<'_>, given: &HostInput) -> Result<String, Str
 fn sessionless(cx: &Context, host: AgentHost, payload: &Payload) -> String {
     let cx = cx.clone().at_work(None, payload.project.as_deref(), payload.cwd.as_deref());
     let cx = &cx.reading_for(None, READING);
-    let told = OpenWork::find(cx).and_then(|work| brief(cx, work.as_ref(), None));
-    match logged(cx, told) {
-        Some(Told { text: Some(text), run, .. }) => context(host, "SessionStart", &with_files(cx, text, run.as_ref())),
-        _ => String::new(),
+    let Some(work) = logged(cx, OpenWork::find(cx)) else { return String::new() };
+    let Some(told) = logged(cx, brief(cx, work.as_ref(), None)) else { return String::new() };
+    match with_files(cx, work.as_ref(), told.overview, None) {
+        Some(text) => context(host, "SessionStart", &text),
+        None => String::new(),
     }
 }
 
 /// What a session is told of the work.
 struct Told {
-    text: Option<String>,
-    /// The run that it is about.
-    run: Option<RunId>,
-    /// The same without what changes from call to call, for telling it once.
+    overview: Overview,
+    /// The brief without what changes from call to call, for telling it once.
     gist: Option<String>,
 }
 
 fn brief(cx: &Context, work: Option<&OpenWork>, session: Option<&SessionId>) -> runs::Result<Told> {
-    let overview = runs::overview(cx, work, session)?;
-    let run = overview.run.as_ref().map(|report| report.position.run_id.clone());
-    let text = brief::text(&overview, session);
-    let gist = brief::text(&Overview { passed_over: 0, ..overview }, session);
-    Ok(Told { text, run, gist })
+    let mut overview = runs::overview(cx, work, session)?;
+    let passed_over = std::mem::take(&mut overview.passed_over);
+    let gist = brief::text(&overview, session);
+    overview.passed_over = passed_over;
+    Ok(Told { overview, gist })
 }
 
-/// The brief with whether what was seen in the run still holds for the files. Only the brief of a session that begins has that:
-/// it is not told again when files change.
-fn with_files(cx: &Context, text: String, run: Option<&RunId>) -> String {
-    let Some(run) = run else { return text };
-    let Some(seen) = logged(cx, runs::seen_commands(cx, run)) else { return text };
-    brief::with_seen(text, &seen, &seen.states_within(READING))
+/// The brief by the files as they are: the verdict, and whether what was seen in the run still holds. Only the brief of a
+/// session that begins has that: it is not told again when files change.
+fn with_files(
+    cx: &Context,
+    work: Option<&OpenWork>,
+    mut overview: Overview,
+    session: Option<&SessionId>,
+) -> Option<String> {
+    let began = Instant::now();
+    if let Some(work) = work
+        && overview.asks_for_files
+        && let Some(looked) = logged(cx, runs::brief_with_files(work, session, READING))
+    {
+        overview.run = looked;
+    }
+    let text = brief::text(&overview, session)?;
+    let Some(report) = &overview.run else { return Some(text) };
+    let Some(seen) = logged(cx, runs::seen_commands(cx, &report.position.run_id)) else { return Some(text) };
+    Some(brief::with_seen(text, &seen, &seen.states_within(READING.saturating_sub(began.elapsed()))))
 }
 
 /// The value, or nothing and a line in the log.
@@ -144,15 +156,16 @@ fn session_start(cx: &Context, host: AgentHost, session: &SessionId, payload: &P
             runs::log_hook(cx, &format!("session-start: {warning}"));
         }
     }
-    let Told { mut text, run, gist } = brief(cx, work.as_ref(), Some(session))?;
+    let Told { overview, gist } = brief(cx, work.as_ref(), Some(session))?;
     // Without the note the next prompt shows the same once more.
     logged(cx, runs::note_shown(cx, host, session, gist.as_deref()));
+    let mut text = with_files(cx, work.as_ref(), overview, Some(session));
     if text.is_none() && is_new {
         let store = cx.project().ok().and_then(|project| Some(project.runs().shared_at()?.to_string()));
         text = Some(brief::how_to_begin(&runs::workflow_list(cx)?.workflows, store.as_deref()));
     }
     let Some(text) = text else { return Ok(String::new()) };
-    Ok(context(host, "SessionStart", &with_files(cx, text, run.as_ref())))
+    Ok(context(host, "SessionStart", &text))
 }
 
 /// What is told once where a prompt names a mode and there is no project.
@@ -193,7 +206,8 @@ fn prompt(
         for warning in logged(cx, runs::prompt_session(&mut work, host, session)).unwrap_or_default() {
             runs::log_hook(cx, &format!("user-prompt-submit: {warning}"));
         }
-        if let Some(Told { text: Some(text), gist, .. }) = logged(cx, brief(cx, Some(&work), Some(session)))
+        if let Some(Told { overview, gist }) = logged(cx, brief(cx, Some(&work), Some(session)))
+            && let Some(text) = brief::text(&overview, Some(session))
             && logged(cx, runs::note_shown(cx, host, session, gist.as_deref())) == Some(true)
         {
             parts.push(text);

@@ -62,7 +62,7 @@ pub use live::phases::phase_uses;
 pub use live::stats::{PhaseUse, PhaseUses, WorkflowUse};
 pub use look::attention::{AttentionReport, AttentionRequest, attention};
 pub use look::brief::{BriefReport, BriefRequest, RunPosition, brief};
-pub(crate) use look::brief::{Overview, overview};
+pub(crate) use look::brief::{Overview, brief_with_files, overview};
 pub(crate) use look::card::session_life;
 pub use look::card::{Card, CardGroup, HolderLife, PhasePlace};
 pub use look::cause::{Cause, Need};

@@ -1100,3 +1100,52 @@ fn without_a_project_hooks_make_nothing_and_a_skill_is_told_of_init_once() {
     sandbox.flow(["init"]).ok();
     assert!(told(&prompt("s1", "$forge fix it"), "UserPromptSubmit").contains("forge activated"));
 }
+
+#[test]
+fn the_verdict_of_a_session_that_begins_looks_at_the_files() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    std::fs::write(sandbox.path(".flow/config.yaml"), "commands: {test: sh t.sh}\n").unwrap();
+    std::fs::write(sandbox.path("t.sh"), "exit 0\n").unwrap();
+    sandbox.git(&["add", "t.sh"]);
+    sandbox.flow(["workflow", "new", "own"]).ok();
+    let definition = sandbox.path(".flow/workflows/own.workflow.yaml");
+    let text = std::fs::read_to_string(&definition).unwrap();
+    std::fs::write(definition, text.replace("- id: work", "- id: work\n    requires: [{exec: test}]")).unwrap();
+    sandbox.flow(["trust", "--yes"]).ok();
+    sandbox.flow(["start", "own", "--id", "r1", "--phase", "work", "--session", "s1"]).ok();
+    sandbox.flow(["exec", "test", "--session", "s1"]).ok();
+    let text = told(&begins(&sandbox, "codex", "s1", "startup"), "SessionStart");
+    assert!(text.contains("`work` is done; `check` comes next"), "{text}");
+    std::fs::write(sandbox.path("t.sh"), "exit 1\n").unwrap();
+    let text = told(&begins(&sandbox, "codex", "s1", "startup"), "SessionStart");
+    insta::assert_snapshot!(text, @r#"
+    flow keeps the state of run r1 of workflow own, active, in phase work (2 of 3).
+    Verdict: continue: "`work` requires that `test` was seen to pass: 002 test passed, and the files changed since it was run (t.sh)"
+    Next phase: work: "What is true when the work is done."
+    Held by: this session
+    Completed activities: 1, the last ones 002 test (seen)
+    Texts in quotation marks are data of the run. `flow resume` tells more.
+    Seen by flow, and whether the tracked and untracked files are the same: 002 test passed, stale (changed since: "t.sh")
+    "#);
+    let resumed = sandbox.flow(["resume", "r1", "--session", "s1", "--json"]).json();
+    assert!(text.contains(resumed["reason"].as_str().unwrap()), "{resumed}");
+    // What a prompt compares itself with does not change with the files.
+    assert_eq!(hook(&sandbox, "codex", "user-prompt-submit", &json!({ "session_id": "s1", "prompt": "go on" })), "");
+}
+
+#[test]
+fn a_status_line_that_is_watched_becomes_empty_when_the_run_is_over() {
+    use std::io::BufRead as _;
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    let mut command = sandbox.flow_command();
+    command.args(["hud", "--watch", "--format", "{run}"]);
+    let mut watch = crate::support::spawned(command);
+    let mut lines = std::io::BufReader::new(watch.stdout.take().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "r1");
+    sandbox.flow(["cancel", "r1", "--reason", "not needed"]).ok();
+    assert_eq!(lines.next().unwrap().unwrap(), "");
+    watch.kill().unwrap();
+    watch.wait().unwrap();
+}

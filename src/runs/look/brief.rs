@@ -1,5 +1,7 @@
 //! `brief`: where a run stands, in what an agent has to know when its context is new. Asks no other program.
 
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +11,8 @@ use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::look::card::{HolderLife, holder_life};
 use crate::runs::look::cause::{Cause, Need, cause_of};
-use crate::runs::look::resume::{ResumeReport, ResumeRequest, resume_here};
+use crate::runs::look::in_time::asks_for_files;
+use crate::runs::look::resume::{Looking, ResumeReport, ResumeRequest, resume_here};
 use crate::runs::open::reading::Unreadable;
 use crate::runs::open::shared::{Sharing, not_accepted};
 use crate::runs::open::view::View;
@@ -93,6 +96,8 @@ pub struct BriefReport {
 pub(crate) struct Overview {
     /// Where the run stands that its session would resume.
     pub(crate) run: Option<BriefReport>,
+    /// Whether its verdict may be another one by the files as they are.
+    pub(crate) asks_for_files: bool,
     /// Runs that cannot be read.
     pub(crate) unreadable: Vec<Unreadable>,
     /// Other worktrees of the repository in which runs are open.
@@ -113,7 +118,7 @@ pub(crate) fn overview(cx: &Context, work: Option<&OpenWork>, session: Option<&S
         return Ok(Overview { worktrees: other_worktrees(cx, RUNS_NAMED), ..Overview::default() });
     };
     // Its own project first: there may not be time for the other worktrees.
-    let found = resume_of_session(work, session, None);
+    let found = resume_of_session(work, session, None, Looking::Nothing);
     let worktrees = other_worktrees(cx, RUNS_NAMED);
     let unreadable = &work.runs.unreadable;
     if found.is_err() && !unreadable.is_empty() {
@@ -124,7 +129,9 @@ pub(crate) fn overview(cx: &Context, work: Option<&OpenWork>, session: Option<&S
     let passed_over = work.runs.passed_over;
     let unreadable = std::mem::take(&mut report.unreadable);
     let not_accepted = not_accepted(&work.project);
-    Ok(Overview { run: brief_from(work, report, view.as_ref()), unreadable, worktrees, passed_over, not_accepted })
+    let asks_for_files = view.as_ref().is_some_and(asks_for_files);
+    let run = brief_from(work, report, view.as_ref());
+    Ok(Overview { run, asks_for_files, unreadable, worktrees, passed_over, not_accepted })
 }
 
 /// Where the run stands that a session would resume; `None` if there is none. Takes a few milliseconds.
@@ -136,13 +143,26 @@ pub fn brief(cx: &Context, request: &BriefRequest) -> Result<Option<BriefReport>
     Ok(brief_of(&work, request.session.as_ref(), None)?.map(|(report, _)| report))
 }
 
+/// As [`brief`] of this work, by the files as they are, if it can be told in this time whether what was seen still holds.
+///
+/// # Errors
+/// As [`crate::runs::resume`].
+pub(crate) fn brief_with_files(
+    work: &OpenWork,
+    session: Option<&SessionId>,
+    time: Duration,
+) -> Result<Option<BriefReport>> {
+    let (report, view) = resume_of_session(work, session, None, Looking::Files(time))?;
+    Ok(brief_from(work, report, view.as_ref()))
+}
+
 /// As [`brief`] of this work, with the run as it was read, if it could be. `run` is another one than the session's.
 pub(in crate::runs) fn brief_of(
     work: &OpenWork,
     session: Option<&SessionId>,
     run: Option<&RunId>,
 ) -> Result<Option<(BriefReport, Option<View>)>> {
-    let (report, view) = resume_of_session(work, session, run)?;
+    let (report, view) = resume_of_session(work, session, run, Looking::Nothing)?;
     Ok(brief_from(work, report, view.as_ref()).map(|report| (report, view)))
 }
 
@@ -150,11 +170,11 @@ fn resume_of_session(
     work: &OpenWork,
     session: Option<&SessionId>,
     run: Option<&RunId>,
+    looking: Looking<'_>,
 ) -> Result<(ResumeReport, Option<View>)> {
     let run = run.map(RunId::to_string);
     let request = ResumeRequest { run, session: session.cloned(), ..ResumeRequest::default() };
-    // Without git's changes: a hook calls this with each prompt.
-    resume_here(work, &request, None)
+    resume_here(work, &request, looking)
 }
 
 fn brief_from(work: &OpenWork, report: ResumeReport, view: Option<&View>) -> Option<BriefReport> {

@@ -7,11 +7,13 @@ use std::thread;
 use std::time::Duration;
 
 use crate::engine::{Attempt, EvidenceState, History};
-use crate::model::{Number, RunId};
+use crate::model::{Number, RunId, Unproved};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
+use crate::runs::look::seen::{seen_evidence, unproved_now};
 use crate::runs::open::proof::evidence_states;
 use crate::runs::open::recap::for_deciding;
+use crate::runs::open::view::View;
 
 /// How many commands are looked at: those that ended last.
 const LAST: usize = 100;
@@ -70,6 +72,30 @@ pub(crate) fn seen_commands(cx: &Context, run: &RunId) -> Result<SeenCommands> {
     let stored = project.runs().open(run)?;
     let view = for_deciding(&project, &*stored)?;
     Ok(SeenCommands::of(cx, run, &view.history))
+}
+
+/// What is missing of what the run of a view still has to show on the files as they are; `None` if nothing of it asks for
+/// them, or if they cannot be looked at in this time.
+pub(in crate::runs) fn unproved_within(cx: &Context, view: &View, time: Duration) -> Option<Vec<Unproved>> {
+    if !asks_for_files(view) {
+        return None;
+    }
+    let (cx, run) = (cx.clone(), view.history.state().id().clone());
+    within(time, move || unproved_of(&cx, &run).ok()).flatten()
+}
+
+/// Whether the files decide what the run of a view still has to show.
+pub(in crate::runs) fn asks_for_files(view: &View) -> bool {
+    let Some(machine) = &view.machine else { return false };
+    view.history.still_required(machine).iter().any(|one| one.requirement.fresh)
+}
+
+fn unproved_of(cx: &Context, run: &RunId) -> Result<Vec<Unproved>> {
+    let project = cx.project()?;
+    let run = project.runs().open(run)?;
+    let view = for_deciding(&project, &*run)?;
+    let seen = seen_evidence(&project, &*run, &view.history)?;
+    Ok(unproved_now(&project, &view, &seen))
 }
 
 /// What `look` finds, if it takes no longer than `time`.

@@ -1,6 +1,7 @@
 //! `resume`: finds the next safe action.
 
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,7 @@ use crate::runs::advice::{Alternative, join};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::here::place_of_caller;
+use crate::runs::look::in_time::unproved_within;
 use crate::runs::look::outlook::{
     Definitions, NextReport, NextSteps, OpenedRun, next_steps, outlook, plan_for, plan_for_person,
 };
@@ -151,7 +153,7 @@ pub fn resume(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
             let asked = ask_for_changes(cx, &project);
             let notes = ask_store(&project, RefreshScope::Open);
             unseen = UnseenStore::of(&project);
-            let mut report = resume_here(&OpenWork::of(project)?, request, Some(asked))?.0;
+            let mut report = resume_here(&OpenWork::of(project)?, request, Looking::All(Box::new(asked)))?.0;
             // A run that the store has lost is what the verdict is about.
             report.notes.extend(notes.into_iter().filter(|note| *note != report.reason));
             report
@@ -197,12 +199,21 @@ fn ways_to_begin(unseen: Option<&UnseenStore>) -> Vec<Alternative> {
     ways
 }
 
-/// As [`resume`] of this work, without other worktrees. `asked` is what git was asked for; a hook, which has some
-/// milliseconds, asks nothing. Returns the report, and the run as it was read, if it could be.
+/// What is looked at beside the runs.
+pub(in crate::runs) enum Looking<'a> {
+    /// Nothing: a hook has some milliseconds.
+    Nothing,
+    /// Whether what was seen of commands still holds for the files, if that can be told in this time.
+    Files(Duration),
+    /// The files, and git, which was asked for this.
+    All(Box<AskedForChanges<'a>>),
+}
+
+/// As [`resume`] of this work, without other worktrees. Returns the report, and the run as it was read, if it could be.
 pub(in crate::runs) fn resume_here(
     work: &OpenWork,
     request: &ResumeRequest,
-    asked: Option<AskedForChanges<'_>>,
+    looking: Looking<'_>,
 ) -> Result<(ResumeReport, Option<View>)> {
     let OpenWork { project, runs, .. } = work;
     let caller = project.cx.caller(request.session.clone(), None)?;
@@ -231,7 +242,7 @@ pub(in crate::runs) fn resume_here(
             return Ok((report, None));
         }
     };
-    if asked.is_some() {
+    if matches!(looking, Looking::All(_)) {
         see_committed(project, &*run, &mut view);
     }
     let presence = match claim {
@@ -241,7 +252,7 @@ pub(in crate::runs) fn resume_here(
     };
     let opened = OpenedRun { project, run: &*run, view: &view };
     let is_person = caller.session.is_none() && caller.shown_by.is_none();
-    let mut report = report_of(opened, presence, is_person, asked, runs);
+    let mut report = report_of(opened, presence, is_person, looking, runs);
     if let Some(doubt) = doubt {
         report.notes.push(format!("{doubt}; name another one to resume it"));
     }
@@ -258,17 +269,25 @@ fn report_of(
     opened: OpenedRun<'_>,
     presence: engine::Presence,
     is_person: bool,
-    asked: Option<AskedForChanges<'_>>,
+    looking: Looking<'_>,
     runs: &Runs,
 ) -> ResumeReport {
     let OpenedRun { project, run, view } = opened;
     let mut outlook = outlook(opened, presence, &Definitions::default());
-    let mut evidence = Vec::new();
-    // A hook, which asks git for nothing, has no time for files either.
-    if asked.is_some() {
-        // A file that cannot be read must not hide how the run stands.
-        evidence = seen_evidence(project, run, &view.history).unwrap_or_default();
-        outlook.unproved = Some(unproved_now(project, view, &evidence));
+    let (mut evidence, mut asked) = (Vec::new(), None);
+    match looking {
+        Looking::Nothing => {}
+        Looking::Files(time) => {
+            if let Some(unproved) = unproved_within(&project.cx, view, time) {
+                outlook.unproved = Some(unproved);
+            }
+        }
+        Looking::All(changes) => {
+            // A file that cannot be read must not hide how the run stands.
+            evidence = seen_evidence(project, run, &view.history).unwrap_or_default();
+            outlook.unproved = Some(unproved_now(project, view, &evidence));
+            asked = Some(changes);
+        }
     }
     let plan = if is_person { plan_for_person(opened, &mut outlook) } else { plan_for(opened, &outlook) };
     let NextSteps { next, mut notes } = next_steps(opened, &outlook, &plan);

@@ -12,10 +12,8 @@ use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
 use crate::runs::host_note::HostNote;
 use crate::runs::look::brief::{BriefReport, brief_of};
-use crate::runs::look::in_time::within;
-use crate::runs::look::seen::{seen_evidence, unproved_now};
+use crate::runs::look::in_time::unproved_within;
 use crate::runs::open::listing::for_listing;
-use crate::runs::open::recap::for_deciding;
 use crate::runs::open::view::View;
 use crate::runs::open::work::OpenWork;
 use crate::runs::write::exec::obstacle::obstacle;
@@ -109,7 +107,7 @@ fn sent_to_prove(cx: &Context, work: &OpenWork, session: &SessionId, held: &[Run
         if !matches!(report.position.verdict, Verdict::Continue | Verdict::Reconcile) {
             continue;
         }
-        let mut unproved = unproved_within(cx, &view, LOOKING.saturating_sub(began.elapsed()));
+        let mut unproved = known_unproved(cx, &view, LOOKING.saturating_sub(began.elapsed()));
         // What keeps it from being a proof, a person has to change.
         unproved.retain(|one| obstacle(&work.project, one).is_none());
         // What still runs, or whose end is in doubt, must not be begun again unread.
@@ -154,26 +152,10 @@ fn continues(work: &OpenWork, note: &HostNote, session: &SessionId, held: &[RunI
 
 /// What is missing of what the run still has to show, as far as it can be known in this time: without an answer of the files,
 /// what the log says.
-fn unproved_within(cx: &Context, view: &View, time: Duration) -> Vec<Unproved> {
+fn known_unproved(cx: &Context, view: &View, time: Duration) -> Vec<Unproved> {
     let Some(machine) = &view.machine else { return Vec::new() };
     let known = view.history.unproved_by_log(machine);
-    let asks_files = view.history.still_required(machine).iter().any(|one| one.requirement.fresh);
-    if !known.is_empty() || !asks_files {
-        return known;
-    }
-    let (cx, run) = (cx.clone(), view.history.state().id().clone());
-    within(time, move || look(&cx, &run)).unwrap_or_default()
-}
-
-/// What is missing of what `run` still has to show on the files as they are.
-fn look(cx: &Context, run: &RunId) -> Vec<Unproved> {
-    let Ok(project) = cx.project() else { return Vec::new() };
-    let Ok(run) = project.runs().open(run) else { return Vec::new() };
-    let Ok(view) = for_deciding(&project, &*run) else { return Vec::new() };
-    match seen_evidence(&project, &*run, &view.history) {
-        Ok(seen) => unproved_now(&project, &view, &seen),
-        Err(_) => Vec::new(),
-    }
+    if known.is_empty() { unproved_within(cx, view, time).unwrap_or_default() } else { known }
 }
 
 /// Whether the run is blocked or cancelled, or cannot be read.
