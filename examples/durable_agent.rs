@@ -11,7 +11,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use flowrun::drive::agent::{Chooser, Context, Outcome, Registry, State, StateConfig, StateError, StateHandler};
-use flowrun::drive::{NotebookRequest, Opened, RunNotebook};
+use flowrun::drive::{NotebookRequest, OpenedNotebook, RunNotebook};
 use flowrun::engine::Choices;
 use flowrun::runs::{self, Options};
 
@@ -64,8 +64,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let cx = runs::Context::of_this_process(options)?;
     let request = NotebookRequest { run: Some("answer-1".to_owned()), ..NotebookRequest::default() };
     let notebook = match RunNotebook::open(&cx, handler.machine(), &request)? {
-        Opened::Ready(notebook) => notebook,
-        Opened::Stopped(report) => {
+        OpenedNotebook::Ready(notebook) => notebook,
+        OpenedNotebook::Stopped(report) => {
             println!("{}: {}", report.stop.as_str(), report.reason);
             return Ok(());
         }

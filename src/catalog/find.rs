@@ -11,7 +11,7 @@ use crate::catalog::place::{AGENTS, DefinitionDir, definition_dirs};
 use crate::catalog::shipped::SHIPPED;
 use crate::codec;
 use crate::disk::Disk;
-use crate::machine::{Checked, Diagnostic, Form, Machine, Name, Notation, StateTypes, compile_text, description};
+use crate::machine::{CompiledText, Diagnostic, Form, Machine, Name, Notation, StateTypes, compile_text, description};
 use crate::model::WorkflowId;
 
 /// Where a definition is from.
@@ -277,7 +277,7 @@ fn load(
 ) -> Result<FoundWorkflow, CatalogError> {
     let checked = compile_text(Form::of_file(file, &text), &text, id.as_str(), types);
     let absent = checked.is_absent();
-    let Checked { machine, mut diagnostics } = checked;
+    let CompiledText { machine, mut diagnostics } = checked;
     if let Some(machine) = machine {
         if machine.id() == id {
             return Ok(FoundWorkflow { machine, origin, text, diagnostics });

@@ -20,4 +20,4 @@ mod verbs;
 
 pub use args::Cli;
 pub use exit::Exit;
-pub use program::{Answered, main, within};
+pub use program::{ProgramResult, main, within};

@@ -34,7 +34,7 @@ pub(super) struct Out {
 }
 
 /// How a command ends: with an exit status, or with an error that is still to be printed.
-pub(super) type Ended = Result<Exit, Failure>;
+pub(super) type CliResult = Result<Exit, Failure>;
 
 /// The error of a command, whichever room it comes from.
 #[derive(Debug)]
@@ -182,7 +182,7 @@ impl Out {
     }
 
     /// The exit status of a command, whose error is printed if it failed.
-    pub(super) fn exit_of(&self, ended: Ended) -> Exit {
+    pub(super) fn exit_of(&self, ended: CliResult) -> Exit {
         match ended {
             Ok(exit) => exit,
             Err(Failure(problem)) => self.explained(problem),

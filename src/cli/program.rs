@@ -12,7 +12,7 @@ use crate::cli::args::Cli;
 use crate::cli::cmd::dispatch;
 use crate::cli::exit::Exit;
 use crate::cli::out::{KeptOutput, Out};
-use crate::cli::usage::Explained;
+use crate::cli::usage::UsageProblem;
 use crate::cli::{help, shell, topics, usage, verbs};
 use crate::model::{Help, Kind, Problem, Suggestion};
 use crate::modes::ModesObserver;
@@ -35,7 +35,7 @@ pub fn main() -> ExitCode {
 
 /// The result of a command line that ran within this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answered {
+pub struct ProgramResult {
     /// The exit status that a process would have ended with.
     pub exit: Exit,
     /// What a process would have written to standard output.
@@ -46,11 +46,11 @@ pub struct Answered {
 
 /// Runs a command line, the program's name first, within this process: with the clock, the environment and the file system
 /// that `context` brings. Standard input is this process's.
-pub fn within(args: &[OsString], context: impl FnOnce(Options) -> Result<Context>) -> Answered {
+pub fn within(args: &[OsString], context: impl FnOnce(Options) -> Result<Context>) -> ProgramResult {
     let mut out = Out::keeping(args.iter().any(|arg| arg == "--json"));
     let exit = answer(args, &mut out, context);
     let KeptOutput { stdout, stderr } = out.kept();
-    Answered { exit, stdout, stderr }
+    ProgramResult { exit, stdout, stderr }
 }
 
 fn answer(args: &[OsString], out: &mut Out, context: impl FnOnce(Options) -> Result<Context>) -> Exit {
@@ -125,7 +125,7 @@ fn refuse(error: &clap::Error, args: &[OsString], out: &mut Out) -> Exit {
         let is_help = error.kind() == ErrorKind::DisplayHelp;
         return out.plain(&if is_help { help::page(&rendered, args) } else { rendered });
     }
-    let Explained { text, message, tip, help } = usage::explained(error, args);
+    let UsageProblem { text, message, tip, help } = usage::explained(error, args);
     if !out.is_json() {
         // The message quotes what was typed.
         return out.usage(&text);

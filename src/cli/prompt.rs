@@ -262,12 +262,12 @@ fn editor(keys: &Keys) -> rustyline::Result<Editor<Lookahead, MemHistory>> {
 /// looks ahead only where it completes words, so Enter asks for a completion.
 #[derive(Clone)]
 struct Keys {
-    state: Arc<Mutex<Typed>>,
+    state: Arc<Mutex<EnteredLine>>,
     terminal: Option<Arc<Terminal>>,
 }
 
 #[derive(Default)]
-struct Typed {
+struct EnteredLine {
     /// The line as it was when Enter was pressed, as long as nothing has followed.
     sent: Option<String>,
     /// Whether that line ends in a typed backslash, so that the answer continues on the next line.
@@ -282,7 +282,7 @@ struct Typed {
     is_foreign: bool,
 }
 
-impl Typed {
+impl EnteredLine {
     /// The line that Enter sent, and whether the answer continues on the next one.
     fn sent(&mut self) -> (Option<String>, bool) {
         (self.breaks, self.is_foreign) = (0, false);
@@ -295,7 +295,7 @@ impl Keys {
         Self { state: Arc::default(), terminal }
     }
 
-    fn state(&self) -> MutexGuard<'_, Typed> {
+    fn state(&self) -> MutexGuard<'_, EnteredLine> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

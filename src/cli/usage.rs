@@ -35,7 +35,7 @@ const VALUES: [(&[&str], &[&str]); 6] = [
 ];
 
 /// An error of the parser, for people and for programs.
-pub(super) struct Explained {
+pub(super) struct UsageProblem {
     /// The whole text.
     pub(super) text: String,
     /// What is wrong, as one sentence.
@@ -47,7 +47,7 @@ pub(super) struct Explained {
 }
 
 /// Explains `error`, which the parser found in `args`.
-pub(super) fn explained(error: &clap::Error, args: &[OsString]) -> Explained {
+pub(super) fn explained(error: &clap::Error, args: &[OsString]) -> UsageProblem {
     let line = UsageLine::of(args);
     let tip = line.tip(error);
     let rendered = error.render().to_string();
@@ -75,7 +75,7 @@ pub(super) fn explained(error: &clap::Error, args: &[OsString]) -> Explained {
     }
     let message = rendered.lines().take_while(|line| !line.is_empty()).map(str::trim).collect::<Vec<_>>().join(" ");
     let message = message.strip_prefix("error: ").unwrap_or(&message).to_owned();
-    Explained { text, message, tip, help: format!("help {}", line.path.join(" ")).trim_end().to_owned() }
+    UsageProblem { text, message, tip, help: format!("help {}", line.path.join(" ")).trim_end().to_owned() }
 }
 
 /// What to do about a word that names no run: it may be a part of a text without quotation marks, or the text or phase that

@@ -18,7 +18,7 @@ pub struct LogLine {
 
 /// A line that is not an event.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Skipped {
+pub struct FaultyLine {
     /// Its number in the file, from 1.
     pub line: usize,
     /// Why it is not an event.
@@ -33,7 +33,7 @@ pub struct LogScan {
     /// The sealed lines, sorted by position; if a merge of two branches left two with the same position, by id.
     pub lines: Vec<LogLine>,
     /// The other lines in the order of the file, at most [`limits::SKIPPED`].
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<FaultyLine>,
     /// How many further lines were skipped. Not keeping them bounds the memory for a log of many short lines.
     pub more_skipped: usize,
 }
@@ -64,7 +64,7 @@ impl LogScan {
     }
 
     /// The lines that are damage, of those that were skipped. Lines of other programs are not.
-    pub fn damaged(&self) -> impl Iterator<Item = &Skipped> {
+    pub fn damaged(&self) -> impl Iterator<Item = &FaultyLine> {
         self.skipped.iter().filter(|line| line.fault.is_damage())
     }
 
@@ -81,7 +81,7 @@ impl LogScan {
         if self.skipped.len() == limits::SKIPPED {
             self.more_skipped += 1;
         } else {
-            self.skipped.push(Skipped { line: number, fault: fault_of(line), text: preview(line) });
+            self.skipped.push(FaultyLine { line: number, fault: fault_of(line), text: preview(line) });
         }
         false
     }
@@ -93,7 +93,7 @@ impl LogScan {
         let free = limits::SKIPPED - self.skipped.len();
         self.more_skipped += rest.more_skipped + rest.skipped.len().saturating_sub(free);
         let skipped = rest.skipped.into_iter().take(free);
-        self.skipped.extend(skipped.map(|line| Skipped { line: before + line.line, ..line }));
+        self.skipped.extend(skipped.map(|line| FaultyLine { line: before + line.line, ..line }));
     }
 
     /// The events in order, each once.

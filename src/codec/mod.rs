@@ -30,7 +30,7 @@ pub(crate) use json::{parse_foreign_json, parse_json, parse_json_values};
 pub(crate) use json_text::{JsonFault, JsonLayout, JsonNode, JsonText, Rest};
 pub(crate) use lines::line_break;
 pub(crate) use log::sealed_event;
-pub use log::{LogEnd, LogLine, LogScan, Skipped};
+pub use log::{FaultyLine, LogEnd, LogLine, LogScan};
 pub use place::Place;
 pub use request::{field_names, read_request, request_schema};
 pub use run_error::RunTextError;

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::codec::yaml::{Node, Tree};
 use crate::model::{
-    ActivityId, Gate, IdList, Number, Owned, Question, RunDocument, RunStatus, Seq, SessionId, StateName, StepStatus,
-    Steps, Timestamp, Unit, Unsettled, limits,
+    ActivityId, Gate, IdList, Number, OwnedState, Question, RunDocument, RunStatus, Seq, SessionId, StateName,
+    StepStatus, Steps, Timestamp, Unit, UnsettledActivity, limits,
 };
 
 /// What is wrong: the JSON pointer to it, and a message.
@@ -129,10 +129,10 @@ fn other_phases(state: &Section<'_>) -> Result<Vec<StateName>, Wrong> {
     names.ok_or_else(|| state.wrong(key, "other_phases has an entry that is not the name of a phase"))
 }
 
-fn owned(state: &Section<'_>, completed_activities: IdList) -> Result<Owned, Wrong> {
+fn owned(state: &Section<'_>, completed_activities: IdList) -> Result<OwnedState, Wrong> {
     let open = state.mapping.and_then(|mapping| mapping.get("open_activities"));
     // Every key may be missing, as in a file that an older flow or FlowRun wrote; only `status` may not.
-    Ok(Owned {
+    Ok(OwnedState {
         status: status(state)?,
         current_phase: state.optional::<StateName>("current_phase")?,
         current_activity: state.optional("current_activity")?,
@@ -147,7 +147,7 @@ fn owned(state: &Section<'_>, completed_activities: IdList) -> Result<Owned, Wro
         steps: Steps::from_iter(texts(state, "steps", step_of, "a step with its status")?),
         other_phases: other_phases(state)?,
         questions: texts(state, "questions", question_of, "a question of a step")?,
-        unsettled: texts(state, "unsettled", Unsettled::parse, "an activity that failed or is blocked")?,
+        unsettled: texts(state, "unsettled", UnsettledActivity::parse, "an activity that failed or is blocked")?,
         gates: texts(state, "gates", gate_of, "a gate with its status")?,
         forked_from: state.optional("forked_from")?,
         last_seq: state.number("last_seq")?.map(Seq),

@@ -18,7 +18,7 @@ use crate::codec::schema::Violation;
 use crate::codec::seal::digest;
 use crate::codec::splice::{Field, splice};
 use crate::codec::yaml::{emit, parse};
-use crate::model::{IdList, Owned, RunDocument, Seq, StateName, TextDigest};
+use crate::model::{IdList, OwnedState, RunDocument, Seq, StateName, TextDigest};
 
 /// A `run.yaml`: its text and the document in it.
 #[derive(Debug, Clone)]
@@ -123,7 +123,7 @@ impl RunText {
     ///
     /// # Errors
     /// [`RunTextError::Edit`] if reading the new text back does not give the expected values.
-    pub fn with_state(&self, wanted: &Owned) -> Result<Self, RunTextError> {
+    pub fn with_state(&self, wanted: &OwnedState) -> Result<Self, RunTextError> {
         let mut reading = match &self.reading {
             Some(reading) => Cow::Borrowed(reading),
             None => Cow::Owned(Reading::read(&self.text)?),
@@ -231,7 +231,7 @@ const RARE: [&str; 8] =
     ["updated_at", "workflow_seq", "steps", "other_phases", "questions", "unsettled", "gates", "forked_from"];
 
 /// The keys of `state` that flow writes, in the order of a new file.
-fn state_fields(state: &Owned) -> Vec<(&'static str, Field)> {
+fn state_fields(state: &OwnedState) -> Vec<(&'static str, Field)> {
     vec![
         ("status", Field::text(Some(state.status))),
         ("current_phase", Field::text(state.current_phase.as_ref())),
@@ -266,7 +266,7 @@ fn list(entries: IdList) -> Field {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{RunStatus, Seq, Unsettled};
+    use crate::model::{RunStatus, Seq, UnsettledActivity};
 
     fn sample(state: &str) -> String {
         format!(
@@ -275,7 +275,7 @@ mod tests {
         )
     }
 
-    fn record(text: &RunText, id: &str) -> Owned {
+    fn record(text: &RunText, id: &str) -> OwnedState {
         let mut state = text.document().state.clone();
         state.completed_activities.push(id);
         state.current_activity = Some(id.to_owned());
@@ -295,11 +295,11 @@ mod tests {
 
     #[test]
     fn entries_stand_in_the_same_order_whether_written_one_by_one_or_at_once() {
-        let failed = |id: &str| Unsettled { id: id.to_owned(), phase: "fix".parse().unwrap(), blocked: false };
+        let failed = |id: &str| UnsettledActivity { id: id.to_owned(), phase: "fix".parse().unwrap(), blocked: false };
         let one = RunText::parse(sample("state:\n  status: active\n")).unwrap();
         let with = |text: &RunText, ids: &[&str]| {
             let unsettled = ids.iter().copied().map(failed).collect();
-            text.with_state(&Owned { unsettled, ..text.document().state.clone() }).unwrap()
+            text.with_state(&OwnedState { unsettled, ..text.document().state.clone() }).unwrap()
         };
         let b = with(&one, &["b"]);
         let step_by_step = with(&with(&b, &["c"]), &["c", "b"]);

@@ -9,7 +9,7 @@
 use crate::codec::reading::{ELIDE_FROM, Reading};
 use crate::codec::seal::{Checksum, LongPart};
 use crate::codec::{RunText, RunTextError};
-use crate::model::Owned;
+use crate::model::OwnedState;
 
 /// The latest version of a `run.yaml`.
 #[derive(Debug, Clone)]
@@ -51,7 +51,7 @@ impl RunVersions {
     ///
     /// # Errors
     /// As [`RunText::with_state`].
-    pub fn advance(&mut self, state: &Owned, added: usize) -> Result<(), RunTextError> {
+    pub fn advance(&mut self, state: &OwnedState, added: usize) -> Result<(), RunTextError> {
         // The short text has a part of the list only, so what is new is added to that part.
         let mut completed = self.short.document().state.completed_activities.clone();
         let mut new: Vec<&str> = state.completed_activities.iter().rev().take(added).collect();

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::demo::board;
-use crate::demo::player::{Player, Told};
+use crate::demo::player::{DemoLine, Player};
 use crate::demo::story;
 use crate::host::{empty_directory, is_found, own_program};
 use crate::model::{Kind, Problem, RunId, Suggestion, quoted};
@@ -39,7 +39,7 @@ pub struct DemoReport {
 /// # Errors
 /// `demo_not_empty` if something is in the directory, `demo_failed` if flow did not answer as it should, `io_error` if the
 /// directory cannot be made or no shell runs.
-pub fn demo(cx: &Context, request: &DemoRequest, tell: &mut dyn FnMut(Told<'_>)) -> runs::Result<DemoReport> {
+pub fn demo(cx: &Context, request: &DemoRequest, tell: &mut dyn FnMut(DemoLine<'_>)) -> runs::Result<DemoReport> {
     let path = directory(cx, request.dir.as_deref())?;
     let mut player = Player { dir: &path, before: naming_flow(cx)?, is_begun: false, is_brief: request.board, tell };
     if request.board {

@@ -7,4 +7,4 @@ mod player;
 mod story;
 
 pub use demonstration::{DemoReport, DemoRequest, demo};
-pub use player::Told;
+pub use player::DemoLine;

@@ -8,7 +8,7 @@ use crate::model::{Kind, Problem, quoted};
 
 /// What a demonstration says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told<'a> {
+pub enum DemoLine<'a> {
     /// What happens next.
     Heading(&'a str),
     /// A line of a command that is about to run.
@@ -31,7 +31,7 @@ pub(super) struct Player<'a> {
     /// Whether only commands are told, and not what they print.
     pub(super) is_brief: bool,
     /// Called with everything that is to be shown.
-    pub(super) tell: &'a mut dyn FnMut(Told<'_>),
+    pub(super) tell: &'a mut dyn FnMut(DemoLine<'_>),
 }
 
 impl Player<'_> {
@@ -57,7 +57,7 @@ impl Player<'_> {
     }
 
     fn run(&mut self, heading: &str, commands: &[&str], last: Option<&str>) -> Result<Vec<String>, Problem> {
-        (self.tell)(Told::Heading(heading));
+        (self.tell)(DemoLine::Heading(heading));
         let mut text = String::new();
         match &self.before {
             Some(before) if self.is_begun => text += &format!("{before}\n"),
@@ -72,11 +72,11 @@ impl Player<'_> {
         let mut killed = Ok(());
         let ended = Script { text: &text, dir: self.dir }.run(&mut |line, process| {
             if let Some(command) = line.strip_prefix(MARK) {
-                (self.tell)(Told::Command(command));
+                (self.tell)(DemoLine::Command(command));
                 return;
             }
             if !self.is_brief {
-                (self.tell)(Told::Output(line));
+                (self.tell)(DemoLine::Output(line));
             }
             printed.push(line.to_owned());
             if last == Some(line) {
@@ -97,11 +97,11 @@ impl Player<'_> {
 }
 
 /// Kills a process by a command in another shell.
-fn kill(process: u32, dir: &Path, tell: &mut dyn FnMut(Told<'_>)) -> Result<(), Problem> {
+fn kill(process: u32, dir: &Path, tell: &mut dyn FnMut(DemoLine<'_>)) -> Result<(), Problem> {
     let command = format!("kill -9 {process}");
-    tell(Told::Heading("Elsewhere, something kills the agent:"));
-    tell(Told::Command(&format!("$ {command}")));
-    match (Script { text: &command, dir }).run(&mut |line, _| tell(Told::Output(line))) {
+    tell(DemoLine::Heading("Elsewhere, something kills the agent:"));
+    tell(DemoLine::Command(&format!("$ {command}")));
+    match (Script { text: &command, dir }).run(&mut |line, _| tell(DemoLine::Output(line))) {
         Ok(_) => Ok(()),
         Err(error) => Err(no_shell(&error)),
     }

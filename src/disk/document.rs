@@ -134,7 +134,7 @@ fn split(relative: &Path) -> Result<(Vec<&OsStr>, &OsStr), DocumentFault> {
 
 /// Whether the new text replaced the old one.
 #[derive(Debug, PartialEq, Eq)]
-enum Replaced {
+enum ReplaceOutcome {
     Yes,
     /// No: another text was there by then, and is in place again.
     ChangedMeanwhile,
@@ -174,9 +174,9 @@ impl DocumentDir {
             let replaced = match (&text, &old) {
                 (Some(text), old) => self.replace(place, name, text, old.as_ref())?,
                 (None, Some(old)) => self.take_away(place, name, &old.text)?,
-                (None, None) => Replaced::Yes,
+                (None, None) => ReplaceOutcome::Yes,
             };
-            if replaced == Replaced::Yes {
+            if replaced == ReplaceOutcome::Yes {
                 return Ok(());
             }
         }
@@ -226,7 +226,7 @@ impl DocumentDir {
         name: &OsStr,
         text: &str,
         old: Option<&OldDocument>,
-    ) -> Result<Replaced, DocumentFault> {
+    ) -> Result<ReplaceOutcome, DocumentFault> {
         let path = self.path.join(name);
         let rights = match (old, place.copy_of) {
             (Some(old), _) => Some(old.rights),
@@ -254,7 +254,7 @@ impl DocumentDir {
             },
             (Err(error), _) => Err(DocumentFault::io(Operation::WriteBeside, &path, error)),
         };
-        if !matches!(replaced, Ok(Replaced::Yes)) {
+        if !matches!(replaced, Ok(ReplaceOutcome::Yes)) {
             self.remove(from);
             return replaced;
         }
@@ -273,19 +273,19 @@ impl DocumentDir {
     }
 
     /// Flushes the directory, so that no power cut brings the old text back.
-    fn confirm(&self, path: PathBuf) -> Result<Replaced, DocumentFault> {
+    fn confirm(&self, path: PathBuf) -> Result<ReplaceOutcome, DocumentFault> {
         match self.handle.sync() {
-            Ok(()) => Ok(Replaced::Yes),
+            Ok(()) => Ok(ReplaceOutcome::Yes),
             Err(errno) => Err(DocumentFault::Unconfirmed { path, source: errno.into() }),
         }
     }
 
     /// Renames the document away, looks whether it is the text that was read, and removes it then.
-    fn take_away(&self, place: &DocumentPlace<'_>, name: &OsStr, old: &str) -> Result<Replaced, DocumentFault> {
+    fn take_away(&self, place: &DocumentPlace<'_>, name: &OsStr, old: &str) -> Result<ReplaceOutcome, DocumentFault> {
         let aside = swap_name(name, place.digest, old, "");
         match self.rename(name, &aside, Rename::Replace) {
             Ok(()) => {}
-            Err(Errno::NOENT) => return Ok(Replaced::ChangedMeanwhile),
+            Err(Errno::NOENT) => return Ok(ReplaceOutcome::ChangedMeanwhile),
             Err(errno) => return Err(self.not_replaced(name, errno)),
         }
         let held = self.holds(&aside, old);
@@ -293,17 +293,17 @@ impl DocumentDir {
             // If the document was saved once more meanwhile, that text stays in place, and this one beside it.
             self.put(&aside, name)?;
             held?;
-            return Ok(Replaced::ChangedMeanwhile);
+            return Ok(ReplaceOutcome::ChangedMeanwhile);
         }
         self.remove(&aside);
         self.confirm(self.path.join(name))
     }
 
     /// Renames `from` to `name`, which must not exist.
-    fn put(&self, from: &OsStr, name: &OsStr) -> Result<Replaced, DocumentFault> {
+    fn put(&self, from: &OsStr, name: &OsStr) -> Result<ReplaceOutcome, DocumentFault> {
         match self.rename(from, name, Rename::NoReplace) {
-            Ok(()) => return Ok(Replaced::Yes),
-            Err(Errno::EXIST) => return Ok(Replaced::ChangedMeanwhile),
+            Ok(()) => return Ok(ReplaceOutcome::Yes),
+            Err(Errno::EXIST) => return Ok(ReplaceOutcome::ChangedMeanwhile),
             Err(errno) if is_unknown(errno) => {}
             Err(errno) => return Err(self.not_replaced(name, errno)),
         }
@@ -311,9 +311,9 @@ impl DocumentDir {
         match self.handle.look(name) {
             Err(Errno::NOENT) => {
                 self.rename(from, name, Rename::Replace).map_err(|errno| self.not_replaced(name, errno))?;
-                Ok(Replaced::Yes)
+                Ok(ReplaceOutcome::Yes)
             }
-            Ok(_) => Ok(Replaced::ChangedMeanwhile),
+            Ok(_) => Ok(ReplaceOutcome::ChangedMeanwhile),
             Err(errno) => Err(self.not_replaced(name, errno)),
         }
     }
@@ -326,7 +326,7 @@ impl DocumentDir {
         name: &OsStr,
         old: &str,
         text: &str,
-    ) -> Result<Replaced, DocumentFault> {
+    ) -> Result<ReplaceOutcome, DocumentFault> {
         // Named after both texts, so that a sweep can tell later what a dead writer left from a person's save.
         let swap = swap_name(name, place.digest, old, text);
         self.rename(from, &swap, Rename::Replace).map_err(|errno| self.not_replaced(name, errno))?;
@@ -334,11 +334,11 @@ impl DocumentDir {
             Ok(()) => self.check_exchanged(&swap, name, old, text),
             Err(Errno::NOENT) => {
                 self.remove(&swap);
-                Ok(Replaced::ChangedMeanwhile)
+                Ok(ReplaceOutcome::ChangedMeanwhile)
             }
             Err(errno) if is_unknown(errno) => {
                 let replaced = self.replace_without_exchange(&swap, name, old)?;
-                if replaced != Replaced::Yes {
+                if replaced != ReplaceOutcome::Yes {
                     self.remove(&swap);
                 }
                 Ok(replaced)
@@ -351,11 +351,17 @@ impl DocumentDir {
     }
 
     /// Removes `swap`, which came out of the exchange, if it is the text that was read, and exchanges it back otherwise.
-    fn check_exchanged(&self, swap: &OsStr, name: &OsStr, old: &str, text: &str) -> Result<Replaced, DocumentFault> {
+    fn check_exchanged(
+        &self,
+        swap: &OsStr,
+        name: &OsStr,
+        old: &str,
+        text: &str,
+    ) -> Result<ReplaceOutcome, DocumentFault> {
         let held = self.holds(swap, old);
         if matches!(held, Ok(true)) {
             self.remove(swap);
-            return Ok(Replaced::Yes);
+            return Ok(ReplaceOutcome::Yes);
         }
         self.rename(swap, name, Rename::Exchange).map_err(|errno| self.not_replaced(name, errno))?;
         // If the document was saved once more during the exchange, that text stays in place, and the earlier one beside
@@ -364,17 +370,17 @@ impl DocumentDir {
             self.remove(swap);
         }
         held?;
-        Ok(Replaced::ChangedMeanwhile)
+        Ok(ReplaceOutcome::ChangedMeanwhile)
     }
 
     /// For file systems that cannot exchange two names. A text saved between the check and the rename is lost; see
     /// `docs/durability.md`.
-    fn replace_without_exchange(&self, swap: &OsStr, name: &OsStr, old: &str) -> Result<Replaced, DocumentFault> {
+    fn replace_without_exchange(&self, swap: &OsStr, name: &OsStr, old: &str) -> Result<ReplaceOutcome, DocumentFault> {
         if !self.holds(name, old)? {
-            return Ok(Replaced::ChangedMeanwhile);
+            return Ok(ReplaceOutcome::ChangedMeanwhile);
         }
         self.rename(swap, name, Rename::Replace).map_err(|errno| self.not_replaced(name, errno))?;
-        Ok(Replaced::Yes)
+        Ok(ReplaceOutcome::Yes)
     }
 
     fn not_replaced(&self, name: &OsStr, errno: Errno) -> DocumentFault {

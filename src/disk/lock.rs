@@ -24,7 +24,7 @@ pub(crate) struct FileLock {
 
 /// The result of waiting for a lock.
 #[derive(Debug)]
-pub(crate) enum Taken {
+pub(crate) enum LockOutcome {
     /// This process holds it.
     Ours(FileLock),
     /// Another process held it until the timeout; this is the lock file.
@@ -33,7 +33,7 @@ pub(crate) enum Taken {
 
 impl FileLock {
     /// Locks the file `name` of `dir`, which is created if it is missing, and `dir` itself. Waits at most `wait`.
-    pub(crate) fn take(dir: &Dir, name: &str, wait: Duration) -> Result<Taken, DiskError> {
+    pub(crate) fn take(dir: &Dir, name: &str, wait: Duration) -> Result<LockOutcome, DiskError> {
         Self::take_or_tell(dir, name, wait, || None)
     }
 
@@ -43,7 +43,7 @@ impl FileLock {
         name: &str,
         wait: Duration,
         tell: impl Fn() -> Option<File>,
-    ) -> Result<Taken, DiskError> {
+    ) -> Result<LockOutcome, DiskError> {
         let started = Instant::now();
         loop {
             let file = match dir.open_own(name, Open::Write { mode: NEW_FILE }) {
@@ -55,11 +55,11 @@ impl FileLock {
             // The time that was spent on a lock file which is gone counts as well.
             let left = wait.saturating_sub(started.elapsed());
             if !lock_both(&dir.join(name), &handle, &file, left, &tell)? {
-                return Ok(Taken::Theirs(file));
+                return Ok(LockOutcome::Theirs(file));
             }
             // If the file was removed in the meantime, the next process locks a new one.
             if dir.is_still(name, &file)? {
-                return Ok(Taken::Ours(Self { file, _dir: handle }));
+                return Ok(LockOutcome::Ours(Self { file, _dir: handle }));
             }
         }
     }

@@ -31,7 +31,7 @@ pub use error::{DiskError, Hazard, Operation};
 pub(crate) use error::{make_it_yours, owner_in_words};
 pub use fault::{DocumentError, DocumentFault};
 pub use file_system::{Answer, Disk, DiskDir, DiskFile, Errno, FileType, Links, Open, Rename, Stat, Wait};
-pub(crate) use lock::{FileLock, Taken};
+pub(crate) use lock::{FileLock, LockOutcome};
 pub(crate) use named::{append_line, read_named, read_plain};
 pub use os::Os;
 pub(crate) use root::{NoRoot, root_of};

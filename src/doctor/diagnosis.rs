@@ -68,7 +68,7 @@ pub(super) fn diagnose(
     // What git keeps is not lost, so only a request that names the run goes on without it.
     let is_kept = !places.is_empty();
     let may_mend = rewrite.is_some() && (named || !is_kept);
-    log::check(&facts, &reconciled, log::Asked { may_mend, named, is_kept }, &mut findings);
+    log::check(&facts, &reconciled, log::LogCheck { may_mend, named, is_kept }, &mut findings);
     // Only the repair of a log salvages records from activity files; an activity that a sound log does not have is a
     // stray file.
     let is_due = findings.list.iter().any(|finding| finding.repair == Some(RepairStep::RewriteLog));

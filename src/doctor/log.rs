@@ -15,7 +15,7 @@ fn repair(facts: &RunFacts) -> Suggestion {
 
 /// What is asked of the check of a log.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked {
+pub(super) struct LogCheck {
     /// Whether a new log may take its place.
     pub(super) may_mend: bool,
     /// Whether the request names the run.
@@ -31,7 +31,7 @@ fn kept(facts: &RunFacts, missing: &str) -> Help {
 }
 
 /// Checks the log.
-pub(super) fn check(facts: &RunFacts, run: &Reconciled, asked: Asked, found: &mut Findings) {
+pub(super) fn check(facts: &RunFacts, run: &Reconciled, asked: LogCheck, found: &mut Findings) {
     let path = facts.path(LOG);
     let mend = if asked.may_mend { Some(RepairStep::RewriteLog) } else { None };
     match &facts.log {
@@ -129,7 +129,7 @@ fn tail(facts: &RunFacts, bytes: &[u8], found: &mut Findings) {
 }
 
 /// Reports missing events, and positions and numbers that occur twice.
-fn positions(facts: &RunFacts, run: &Reconciled, asked: Asked, mend: Option<&RepairStep>, found: &mut Findings) {
+fn positions(facts: &RunFacts, run: &Reconciled, asked: LogCheck, mend: Option<&RepairStep>, found: &mut Findings) {
     let gaps = run.faults.iter().filter(|fault| matches!(fault, Fault::Gap(_)));
     let doubles = run.faults.iter().filter(|fault| matches!(fault, Fault::Double(_))).take(limits::VIOLATIONS);
     let joined = run.faults.iter().filter(|fault| matches!(fault, Fault::Joined(_)));
@@ -143,7 +143,7 @@ fn positions(facts: &RunFacts, run: &Reconciled, asked: Asked, mend: Option<&Rep
 }
 
 /// Reports what is wrong with the positions of events.
-fn position(fault: &Fault, facts: &RunFacts, asked: Asked, mend: Option<&RepairStep>, found: &mut Findings) {
+fn position(fault: &Fault, facts: &RunFacts, asked: LogCheck, mend: Option<&RepairStep>, found: &mut Findings) {
     let path = facts.path(LOG);
     let scan = &facts.scan;
     match fault {

@@ -29,4 +29,4 @@ pub use examine::doctor;
 pub use report::{DoctorReport, FindingReport, FindingState, PlanStep, Severity};
 pub use survey::DoctorRequest;
 pub use validate::{CheckedFile, ValidateReport, ViolationReport, validate};
-pub use verify::{Checked, Difference, VerifyReport, VerifyRequest, verify};
+pub use verify::{Difference, VerifyCounts, VerifyReport, VerifyRequest, verify};

@@ -14,8 +14,8 @@ use crate::doctor::facts::RunFacts;
 use crate::doctor::lines::{earlier_number, numbers_of, out_of_order};
 use crate::engine::{Histories, RunState, caught_up, histories, join, pinned, rebuilt, unprove};
 use crate::model::{
-    Activity, ActivityRecorded, Event, EventId, EventKind, LogRepaired, LostRange, Number, Renumbered, Seq, StateName,
-    TextDigest, Timestamp, counted, limits,
+    Activity, ActivityRecorded, Event, EventId, EventKind, LogRepaired, LostRange, Number, RenumberedEvent, Seq,
+    StateName, TextDigest, Timestamp, counted, limits,
 };
 use crate::store::{LogLine, LogScan};
 
@@ -134,7 +134,7 @@ impl Rewrite {
 struct SoundLines {
     bytes: Vec<u8>,
     events: Vec<Event>,
-    renumbered: Vec<Renumbered>,
+    renumbered: Vec<RenumberedEvent>,
     highest: Number,
 }
 
@@ -184,7 +184,7 @@ impl SoundLines {
             if before != after {
                 (number_before, number) = (before.first().copied(), after.first().copied());
             }
-            self.renumbered.push(Renumbered {
+            self.renumbered.push(RenumberedEvent {
                 id: event.id.clone(),
                 seq_before: event.seq,
                 seq,

@@ -15,7 +15,7 @@ use crate::disk::{Disk, FileType, Links, read_named, read_plain};
 use crate::doctor::lines::{last_line_with, line_after};
 use crate::engine::{Fault, read_run, reconcile};
 use crate::interviews::{SCRIPT_SUFFIX, read_script};
-use crate::machine::{Checked, Diagnostic, Form, StateTypes, compile_text};
+use crate::machine::{CompiledText, Diagnostic, Form, StateTypes, compile_text};
 use crate::model::{RunId, Seq, limits};
 use crate::modes::{POLICY_FILE, read_policy};
 use crate::runs::open::fault::has_other_run;
@@ -311,7 +311,7 @@ impl Checker {
         self.add(path, label_and_bound(kind).0, violations);
     }
 
-    fn compiled(&self, path: &Path, text: &str) -> Checked {
+    fn compiled(&self, path: &Path, text: &str) -> CompiledText {
         compile_text(Form::of_file(name_of(path), text), text, &id_of_file(path), &self.types)
     }
 

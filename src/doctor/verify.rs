@@ -30,7 +30,7 @@ pub struct VerifyReport {
     /// The run.
     pub run_id: RunId,
     /// What was compared.
-    pub checked: Checked,
+    pub checked: VerifyCounts,
     /// What differs.
     pub differences: Vec<Difference>,
     /// What can no longer be proven, and why.
@@ -39,7 +39,7 @@ pub struct VerifyReport {
 
 /// How much was compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Checked {
+pub struct VerifyCounts {
     /// Lines of the log that are sealed events.
     pub events: usize,
     /// Versions of `run.yaml` whose digest is in the log and was recomputed.
@@ -205,10 +205,10 @@ fn noted_before(found: &Reconciled) -> Option<Seq> {
 }
 
 /// What was compared, and what differs.
-fn proven(facts: &RunFacts, run: &Reconciled) -> (Checked, Vec<Difference>) {
+fn proven(facts: &RunFacts, run: &Reconciled) -> (VerifyCounts, Vec<Difference>) {
     if facts.is_not_adopted(run) {
         let run_bytes = if let FileState::Here(text) = &facts.text { text.len() } else { 0 };
-        return (Checked { run_bytes, ..Checked::default() }, Vec::new());
+        return (VerifyCounts { run_bytes, ..VerifyCounts::default() }, Vec::new());
     }
     let (mut all, mut others) = (Proof::new(facts, run), Proof::new(facts, run));
     if facts.scan.lines.len() < TWO_THREADS {
@@ -226,13 +226,13 @@ fn proven(facts: &RunFacts, run: &Reconciled) -> (Checked, Vec<Difference>) {
 struct Proof<'a> {
     facts: &'a RunFacts,
     run: &'a Reconciled,
-    checked: Checked,
+    checked: VerifyCounts,
     differences: Vec<Difference>,
 }
 
 impl<'a> Proof<'a> {
     fn new(facts: &'a RunFacts, run: &'a Reconciled) -> Self {
-        Self { facts, run, checked: Checked::default(), differences: Vec::new() }
+        Self { facts, run, checked: VerifyCounts::default(), differences: Vec::new() }
     }
 
     /// Compares the log with itself and with `run.yaml`.

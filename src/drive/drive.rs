@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use crate::drive::agent::{AgentError, Done, Stop};
+use crate::drive::agent::{AgentError, FinishedState, Stop};
 use crate::drive::check::{missing, unhandled, unused};
 use crate::drive::chooser::{AskCommand, AskEndpoint, LeaveToPerson};
 use crate::drive::command::DriverCommands;
@@ -12,8 +12,8 @@ use crate::drive::commands::{CommandRunner, registry};
 use crate::drive::directory::command_dir;
 use crate::drive::driven::{Audience, Drive, Person, given_last};
 use crate::drive::http::server;
-use crate::drive::known::Known;
-use crate::drive::notebook::{NotebookRequest, Opened, Opening, RunNotebook};
+use crate::drive::known::DrivenRun;
+use crate::drive::notebook::{NotebookRequest, OpenedNotebook, Opening, RunNotebook};
 use crate::drive::report::{Choose, DriveReport, DriveRequest, DriveStop, Endpoint, report};
 use crate::engine::Refusal;
 use crate::host::Setting;
@@ -81,15 +81,15 @@ pub fn drive(cx: &Context, request: &DriveRequest, person: &mut dyn Person) -> R
     let opened =
         RunNotebook::open_watched(cx, opening, Rc::clone(&audience), &|known| can_be_driven(cx, request, known))?;
     let mut notebook = match opened {
-        Opened::Ready(notebook) => *notebook,
-        Opened::Stopped(report) => return Ok(report),
+        OpenedNotebook::Ready(notebook) => *notebook,
+        OpenedNotebook::Stopped(report) => return Ok(report),
     };
     notebook.done_by_a_person = types_of_a_person(request);
     go_through(cx, request, notebook, &audience)
 }
 
 /// Refuses a run whose states have no commands, or whose directory for the commands is not here.
-fn can_be_driven(cx: &Context, request: &DriveRequest, known: &Known) -> Result<()> {
+fn can_be_driven(cx: &Context, request: &DriveRequest, known: &DrivenRun) -> Result<()> {
     if let Some(machine) = &known.machine {
         unhandled(machine, request)?;
     }
@@ -192,7 +192,7 @@ fn go_through<'p>(
 
 /// The report when the run ended or moved while a state was at work, so that the result of the state cannot be
 /// recorded.
-fn overtaken(cx: &Context, drive: &Drive, done: &Done, refusal: &Refusal, ran: usize) -> Result<DriveReport> {
+fn overtaken(cx: &Context, drive: &Drive, done: &FinishedState, refusal: &Refusal, ran: usize) -> Result<DriveReport> {
     let project = cx.project()?;
     let view = for_reading(&project, &*open_run_exactly(&project, drive.run.as_str())?)?;
     let state = view.history.state();
@@ -205,7 +205,7 @@ fn overtaken(cx: &Context, drive: &Drive, done: &Done, refusal: &Refusal, ran: u
 }
 
 /// That what a state put out is in no record, with it: it would be lost otherwise.
-fn not_recorded(done: &Done, why: &str) -> String {
+fn not_recorded(done: &FinishedState, why: &str) -> String {
     let output: String = done.output.as_deref().unwrap_or("nothing").chars().take(SHOWN).collect();
     format!("the output of `{}` is not recorded: {why}. The output is: {output}", done.state)
 }

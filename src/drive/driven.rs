@@ -7,7 +7,7 @@ use std::rc::Rc;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::drive::agent::{self, Done};
+use crate::drive::agent::{self, FinishedState};
 use crate::model::{RunId, SessionId, StateName, beginning};
 
 /// The output of a state, as it is shown to people.
@@ -60,7 +60,7 @@ pub(super) fn given_last(context: &agent::Context) -> Option<StateOutput> {
 }
 
 /// The output of a state, cut for people; none if it is empty.
-pub(super) fn given(done: &Done) -> Option<StateOutput> {
+pub(super) fn given(done: &FinishedState) -> Option<StateOutput> {
     let output = done.output.as_deref().filter(|output| !output.trim().is_empty())?;
     Some(StateOutput { state: done.state.clone(), output: beginning(output, GIVEN).into_owned() })
 }

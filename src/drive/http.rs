@@ -63,7 +63,7 @@ pub(super) fn ask_endpoint(address: &str, key: Option<&str>, body: &Value, limit
 }
 
 /// A response with an error status.
-struct Refused {
+struct RefusedResponse {
     why: String,
     retry: Retry,
 }
@@ -77,7 +77,12 @@ enum Retry {
 }
 
 /// Sends the request once.
-fn ask(address: &str, key: Option<&str>, body: &Value, limit: Duration) -> Result<Result<String, Refused>, String> {
+fn ask(
+    address: &str,
+    key: Option<&str>,
+    body: &Value,
+    limit: Duration,
+) -> Result<Result<String, RefusedResponse>, String> {
     let config = ureq::Agent::config_builder().timeout_global(Some(limit)).http_status_as_error(false).build();
     let mut request = ureq::Agent::new_with_config(config).post(address);
     if let Some(key) = key {
@@ -99,7 +104,7 @@ fn ask(address: &str, key: Option<&str>, body: &Value, limit: Duration) -> Resul
         Some(seconds) => Retry::After(Duration::from_secs(seconds)),
         None => Retry::Soon,
     };
-    Ok(Err(Refused { why: format!("it answered {status}: {first}"), retry }))
+    Ok(Err(RefusedResponse { why: format!("it answered {status}: {first}"), retry }))
 }
 
 fn answer(text: &str, key: Option<&str>) -> Result<Value, String> {

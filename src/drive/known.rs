@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::json;
 
-use crate::drive::agent::{self, Done, Position};
+use crate::drive::agent::{self, FinishedState, Position};
 use crate::drive::driven::Drive;
 use crate::drive::report::{DriveReport, DriveStop, report};
 use crate::engine::{Caller, Drift, History, Presence};
@@ -41,7 +41,7 @@ pub(super) fn run_to_drive(project: &OpenedProject, workflow: &str, named: Optio
 }
 
 /// The error for a run that follows another workflow than the one that was `named`.
-fn follows_another(run: &RunId, follows: &WorkflowId, named: &str, known: &Known, place: Option<&str>) -> Error {
+fn follows_another(run: &RunId, follows: &WorkflowId, named: &str, known: &DrivenRun, place: Option<&str>) -> Error {
     if known.machine.is_some() {
         return Error::Usage(format!("run {run} follows the workflow {follows}, not {named}"));
     }
@@ -52,14 +52,14 @@ fn follows_another(run: &RunId, follows: &WorkflowId, named: &str, known: &Known
 }
 
 /// Whether a run of which this is known can be driven as it was asked for.
-pub(super) type Check<'c> = dyn Fn(&Known) -> Result<()> + 'c;
+pub(super) type Check<'c> = dyn Fn(&DrivenRun) -> Result<()> + 'c;
 
 /// Claims an existing run, and reads where it is in the graph. Gives a report if there is nothing to drive.
 pub(super) fn take_up(
     project: &OpenedProject,
     run: &RunId,
     drive: &mut Drive,
-    known: &mut Known,
+    known: &mut DrivenRun,
     check: &Check<'_>,
 ) -> Result<Option<DriveReport>> {
     let run = project.runs().open(run)?;
@@ -133,7 +133,7 @@ pub(super) fn take_up(
 }
 
 /// What is known about a run before it is driven.
-pub(super) struct Known {
+pub(super) struct DrivenRun {
     /// The graph; none if the run has none pinned and today's cannot be used either.
     pub(super) machine: Option<Machine>,
     pub(super) standing: Position,
@@ -148,7 +148,7 @@ pub(super) struct Known {
     pub(super) stored_dir: Option<String>,
 }
 
-impl Known {
+impl DrivenRun {
     pub(super) fn new(machine: Option<Machine>) -> Self {
         let (standing, context) = (Position::New, agent::Context::default());
         Self { machine, standing, context, asks: None, warnings: Vec::new(), file: None, stored_dir: None }
@@ -176,7 +176,7 @@ impl Known {
                         Some(last) if last.state == *state && begun.take() != Some(state) => {
                             last.output = output.or(last.output.take());
                         }
-                        _ => self.context.done.push(Done { state: state.clone(), output }),
+                        _ => self.context.done.push(FinishedState { state: state.clone(), output }),
                     }
                 }
                 _ => {}

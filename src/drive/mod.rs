@@ -75,5 +75,5 @@ pub use crate::runs::{Error, Result};
 pub use drive::{drive, endpoint};
 pub use driven::{Person, StateOutput};
 pub use graph_file::GraphFileError;
-pub use notebook::{NotebookRequest, Opened, RunNotebook};
+pub use notebook::{NotebookRequest, OpenedNotebook, RunNotebook};
 pub use report::{Choose, DriveReport, DriveRequest, DriveStop, Endpoint};

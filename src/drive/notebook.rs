@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::drive::agent::{self, Agent, Chooser, Done, Notebook, Position, Registry, RegistryError, StateHandler};
+use crate::drive::agent::{
+    self, Agent, Chooser, FinishedState, Notebook, Position, Registry, RegistryError, StateHandler,
+};
 use crate::drive::command::{DriverCommands, things};
 use crate::drive::driven::{Audience, Drive, given, given_last, tell};
-use crate::drive::known::{Check, Known, run_to_drive, take_up};
+use crate::drive::known::{Check, DrivenRun, run_to_drive, take_up};
 use crate::drive::report::DriveReport;
 use crate::engine::{Caller, History, Refusal, in_doubt};
 use crate::machine::{Machine, State};
@@ -35,7 +37,7 @@ pub struct NotebookRequest {
 
 /// A run that was opened to be driven.
 #[derive(Debug)]
-pub enum Opened<'p> {
+pub enum OpenedNotebook<'p> {
     /// It can be driven.
     Ready(Box<RunNotebook<'p>>),
     /// There is nothing to drive, or a person is needed first: the report says why.
@@ -63,7 +65,7 @@ pub struct RunNotebook<'p> {
     pub(super) drive: Drive,
     machine: Machine,
     /// What else was known of the run when it was opened.
-    pub(super) known: Known,
+    pub(super) known: DrivenRun,
     goal: Option<String>,
     audience: Audience<'p>,
     /// Whether the run was there once: if it is gone, it was removed.
@@ -75,7 +77,7 @@ pub struct RunNotebook<'p> {
     /// How many states are done.
     pub(super) ran: usize,
     /// The output of a state that the run refused to record.
-    pub(super) unrecorded: Option<Done>,
+    pub(super) unrecorded: Option<FinishedState>,
 }
 
 impl RunNotebook<'static> {
@@ -85,7 +87,7 @@ impl RunNotebook<'static> {
     /// # Errors
     /// [`Error::Refused`] when another session holds the run, [`Error::Usage`] when the run follows another
     /// workflow, and errors of the store.
-    pub fn open(cx: &Context, graph: &Machine, request: &NotebookRequest) -> Result<Opened<'static>> {
+    pub fn open(cx: &Context, graph: &Machine, request: &NotebookRequest) -> Result<OpenedNotebook<'static>> {
         let opening = Opening {
             definition: Ok(graph.clone()),
             workflow: graph.id().to_string(),
@@ -103,7 +105,7 @@ impl<'p> RunNotebook<'p> {
         opening: Opening,
         audience: Audience<'p>,
         check: &Check<'_>,
-    ) -> Result<Opened<'p>> {
+    ) -> Result<OpenedNotebook<'p>> {
         // A driver holds its run exactly as long as its own process lives.
         let mut cx = cx.clone();
         cx.options.holder_pid.get_or_insert_with(std::process::id);
@@ -128,13 +130,13 @@ impl<'p> RunNotebook<'p> {
             }
         };
         let mut drive = driver_of(&cx, project.as_ref(), id, workflow, session)?;
-        let mut known = Known::new(definition);
+        let mut known = DrivenRun::new(definition);
         known.file = file;
         known.context.about = json!({ "goal": goal });
         if let (Some(project), Some(run)) = (&project, &found)
             && let Some(report) = take_up(project, run, &mut drive, &mut known, check)?
         {
-            return Ok(Opened::Stopped(report));
+            return Ok(OpenedNotebook::Stopped(report));
         }
         let machine = known.machine.take();
         if let (Some(_), Some(error)) = (&machine, &unusable) {
@@ -147,7 +149,7 @@ impl<'p> RunNotebook<'p> {
         };
         known.context.about["run_id"] = json!(drive.run);
         known.context.about["workflow"] = json!(drive.workflow);
-        Ok(Opened::Ready(Box::new(Self {
+        Ok(OpenedNotebook::Ready(Box::new(Self {
             cx,
             drive,
             machine,
@@ -345,7 +347,7 @@ impl Notebook for RunNotebook<'_> {
         Ok(())
     }
 
-    fn finish(&mut self, done: &Done, named: Option<&str>, _: bool) -> Result<()> {
+    fn finish(&mut self, done: &FinishedState, named: Option<&str>, _: bool) -> Result<()> {
         let more = [("output", done.output.as_deref()), ("next_state", named)];
         let mut reports = vec![status_report(&done.state, StepStatus::Completed, &more)];
         if self.known.asks.take_if(|asks| *asks == done.state).is_some() && self.is_asking(&done.state, |_| true)? {

@@ -35,7 +35,7 @@ pub enum BadReply {
 
 /// The next state, as far as no one has to choose it.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Forced {
+pub enum ForcedMove {
     /// Only one state can follow, or the current state named one that can.
     Next(StateName),
     /// Several states can follow, so someone has to choose.
@@ -89,15 +89,15 @@ impl Choices {
 
     /// The next state if no one has to choose. `named` is the state that the current one named itself.
     #[must_use]
-    pub fn forced(&self, named: Option<&str>) -> Forced {
+    pub fn forced(&self, named: Option<&str>) -> ForcedMove {
         match (named, self.tt.as_slice()) {
-            (_, []) => Forced::DeadEnd,
+            (_, []) => ForcedMove::DeadEnd,
             (Some(named), all) => match all.iter().find(|name| name.as_str() == named) {
-                Some(name) => Forced::Next(name.clone()),
-                None => Forced::Undeclared(named.to_owned()),
+                Some(name) => ForcedMove::Next(name.clone()),
+                None => ForcedMove::Undeclared(named.to_owned()),
             },
-            (None, [only]) => Forced::Next(only.clone()),
-            (None, _) => Forced::Open,
+            (None, [only]) => ForcedMove::Next(only.clone()),
+            (None, _) => ForcedMove::Open,
         }
     }
 
@@ -141,12 +141,12 @@ mod tests {
     #[test]
     fn one_way_needs_no_choice_and_none_is_a_dead_end() {
         let only = choices(&["a"]);
-        assert_eq!(only.forced(None), Forced::Next(only.tt[0].clone()));
-        assert_eq!(choices(&[]).forced(None), Forced::DeadEnd);
+        assert_eq!(only.forced(None), ForcedMove::Next(only.tt[0].clone()));
+        assert_eq!(choices(&[]).forced(None), ForcedMove::DeadEnd);
         let two = choices(&["a", "b"]);
-        assert_eq!(two.forced(None), Forced::Open);
-        assert_eq!(two.forced(Some("b")), Forced::Next(two.tt[1].clone()));
-        assert_eq!(two.forced(Some("c")), Forced::Undeclared("c".to_owned()));
+        assert_eq!(two.forced(None), ForcedMove::Open);
+        assert_eq!(two.forced(Some("b")), ForcedMove::Next(two.tt[1].clone()));
+        assert_eq!(two.forced(Some("c")), ForcedMove::Undeclared("c".to_owned()));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::engine::gates::{gate_of, unprove};
 use crate::engine::proof::{requires, unproved};
 use crate::engine::{GateTurn, History, Refusal, RunState, Trail};
 use crate::machine::Machine;
-use crate::model::{APPROVAL, ActivityStatus, Gate, GateStatus, Owned, RunStatus, StateName, StepStatus};
+use crate::model::{APPROVAL, ActivityStatus, Gate, GateStatus, OwnedState, RunStatus, StateName, StepStatus};
 
 /// The type of a phase that waits for a person from its beginning.
 const GATE: &str = "gate";
@@ -26,7 +26,7 @@ pub(crate) fn turn_of_held(state: &RunState, gate: &StateName) -> GateTurn {
 }
 
 /// Whether the run may be past `gate` without a decision.
-fn holds(run: &Owned, gate: &Gate, machine: Option<&Machine>) -> bool {
+fn holds(run: &OwnedState, gate: &Gate, machine: Option<&Machine>) -> bool {
     match (gate.status, machine) {
         // Without the workflow nothing shows that the run is in front of the gate.
         (GateStatus::Dropped, _) | (GateStatus::PassedOver | GateStatus::Unproved, None) => true,
@@ -112,7 +112,7 @@ fn turn_of(history: Option<&History>, machine: Option<&Machine>, gate: &StateNam
 /// # Errors
 /// [`Refusal::NeedsApproval`].
 pub(super) fn refuse_end(
-    run: &Owned,
+    run: &OwnedState,
     machine: Option<&Machine>,
     ahead: &[StateName],
     trail: &dyn Trail,

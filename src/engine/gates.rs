@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use crate::model::{
-    ActivityRecorded, Event, EventKind, Gate, GateStatus, Owned, StateName, StepReport, WorkflowAdopted,
+    ActivityRecorded, Event, EventKind, Gate, GateStatus, OwnedState, StateName, StepReport, WorkflowAdopted,
 };
 
 /// The gate of `phase`, if it is one.
@@ -42,7 +42,7 @@ pub(super) fn of_start(machine: &Value, phase: Option<&StateName>) -> Vec<Gate> 
 
 /// Makes the gates of a run doubtful that something else than its own transitions brought to where it is: those that
 /// are known, and those of its workflow.
-pub fn unprove(state: &mut Owned, machine: Option<&Value>, more: &[Gate]) {
+pub fn unprove(state: &mut OwnedState, machine: Option<&Value>, more: &[Gate]) {
     let of_workflow = machine.map(of_machine).unwrap_or_default();
     let mut gates: Vec<Gate> = Vec::new();
     // What is known of a gate comes first: it may be dropped, which the workflow does not tell.
@@ -61,7 +61,7 @@ pub fn unprove(state: &mut Owned, machine: Option<&Value>, more: &[Gate]) {
 }
 
 /// Follows an event: `before` are the places of the run before it.
-pub(super) fn follow(state: &mut Owned, event: &Event, before: &[StateName]) {
+pub(super) fn follow(state: &mut OwnedState, event: &Event, before: &[StateName]) {
     match &event.kind {
         EventKind::WorkflowAdopted(adopted) => adopt(state, adopted),
         EventKind::ActivityRecorded(record) => {
@@ -81,7 +81,7 @@ pub(super) fn follow(state: &mut Owned, event: &Event, before: &[StateName]) {
 }
 
 /// Closes the gates that the run has come to, and notes those that it left without a decision.
-pub(super) fn enter_or_leave(state: &mut Owned, before: &[StateName]) {
+pub(super) fn enter_or_leave(state: &mut OwnedState, before: &[StateName]) {
     // Most runs have no gates, and a whole log is followed.
     if state.gates.is_empty() {
         return;
@@ -122,7 +122,7 @@ fn close(gates: &mut [Gate], phases: &[StateName]) {
 
 /// A definition may bring new gates. It does not open one: what it drops stays until a person agrees, and so does a
 /// gate that it leads around.
-fn adopt(state: &mut Owned, adopted: &WorkflowAdopted) {
+fn adopt(state: &mut OwnedState, adopted: &WorkflowAdopted) {
     let mut gates = of_machine(&adopted.machine);
     gates.retain(|gate| !adopted.bypassed.contains(&gate.phase));
     for gate in &mut gates {
@@ -141,7 +141,7 @@ fn adopt(state: &mut Owned, adopted: &WorkflowAdopted) {
 }
 
 /// A record in a gate's phase is a decision, or voids one: the person had not seen it.
-fn decide_or_void(state: &mut Owned, record: &ActivityRecorded) {
+fn decide_or_void(state: &mut OwnedState, record: &ActivityRecorded) {
     let Some(at) = state.gates.iter().position(|gate| gate.phase == record.phase) else { return };
     let status = state.gates[at].status;
     let approves = record.activity.status().is_completed();

@@ -13,8 +13,8 @@ use serde_json::{Map, Value};
 use crate::engine::RunState;
 use crate::machine::Machine;
 use crate::model::{
-    ActivityRecorded, Event, EventId, EventKind, IdList, LostRange, Owned, Question, RunDocument, RunStatus, Seq,
-    StateName, StepStatus, Steps, Timestamp, Unsettled,
+    ActivityRecorded, Event, EventId, EventKind, IdList, LostRange, OwnedState, Question, RunDocument, RunStatus, Seq,
+    StateName, StepStatus, Steps, Timestamp, UnsettledActivity,
 };
 
 /// The histories in a log. An event is identified by its index among the lines.
@@ -192,13 +192,13 @@ pub fn join([base, ours, theirs]: [&RunDocument; 3], twice: &[String], machine: 
 
 /// What `run.yaml` says in two histories, and where both come from.
 struct States<'a> {
-    base: &'a Owned,
-    ours: &'a Owned,
-    theirs: &'a Owned,
+    base: &'a OwnedState,
+    ours: &'a OwnedState,
+    theirs: &'a OwnedState,
 }
 
 impl<'a> States<'a> {
-    fn join(&self, twice: &[String], machine: Option<&Machine>, settled: &mut Vec<String>) -> Owned {
+    fn join(&self, twice: &[String], machine: Option<&Machine>, settled: &mut Vec<String>) -> OwnedState {
         let Self { base, ours, theirs } = self;
         let mut state = (*ours).clone();
         let status = self.status(settled);
@@ -234,12 +234,12 @@ impl<'a> States<'a> {
     }
 
     /// Which history changed a value since `base`.
-    fn pick<T: PartialEq>(&self, value: impl Fn(&'a Owned) -> T) -> Pick {
+    fn pick<T: PartialEq>(&self, value: impl Fn(&'a OwnedState) -> T) -> Pick {
         pick(&[self.base, self.ours, self.theirs].map(value))
     }
 
     /// The history whose status is taken: if both changed it, the one that is further on.
-    fn status(&self, settled: &mut Vec<String>) -> &'a Owned {
+    fn status(&self, settled: &mut Vec<String>) -> &'a OwnedState {
         let Self { ours, theirs, .. } = self;
         match self.pick(|run| (run.status, &run.blocked_reason)) {
             Pick::Ours => ours,
@@ -255,7 +255,7 @@ impl<'a> States<'a> {
     }
 
     /// The history whose place is taken: if both moved the run, the one that is further on.
-    fn place(&self, machine: Option<&Machine>, settled: &mut Vec<String>) -> &'a Owned {
+    fn place(&self, machine: Option<&Machine>, settled: &mut Vec<String>) -> &'a OwnedState {
         let Self { ours, theirs, .. } = self;
         match self.pick(|run| (&run.current_phase, &run.other_phases)) {
             Pick::Ours => return ours,
@@ -343,7 +343,7 @@ impl<'a> States<'a> {
     }
 
     /// What failed or is blocked: what either history settled is settled, and what either left behind is left behind.
-    fn unsettled(&self, joined: &Owned) -> Vec<Unsettled> {
+    fn unsettled(&self, joined: &OwnedState) -> Vec<UnsettledActivity> {
         let Self { base, ours, theirs } = self;
         let mut all = ours.unsettled.clone();
         all.retain(|one| !has(base, one) || has(theirs, one));
@@ -361,11 +361,11 @@ impl<'a> States<'a> {
     }
 }
 
-fn has(run: &Owned, one: &Unsettled) -> bool {
+fn has(run: &OwnedState, one: &UnsettledActivity) -> bool {
     run.unsettled.iter().any(|other| other.id == one.id)
 }
 
-fn phase_name(run: &Owned) -> String {
+fn phase_name(run: &OwnedState) -> String {
     match &run.current_phase {
         Some(phase) => format!("`{phase}`"),
         None => "no phase".to_owned(),

@@ -7,9 +7,9 @@
 use crate::engine::doubt::in_doubt;
 use crate::engine::gate_rules::{is_doubtful, refuse_leaving, turn_of_held};
 use crate::engine::past::interviews::may_be_interview;
-use crate::engine::{History, PhaseWork, Refusal, RunState, Trail, Unanswered, Undone, held_by};
+use crate::engine::{History, PhaseWork, Refusal, RunState, Trail, UnansweredQuestion, Undone, held_by};
 use crate::machine::Machine;
-use crate::model::{Activity, ActivityId, ActivityStatus, Owned, RunDocument, StateName, StepStatus};
+use crate::model::{Activity, ActivityId, ActivityStatus, OwnedState, RunDocument, StateName, StepStatus};
 
 /// What is not done in `from`, if the run may not leave it for `to` because of that. Going back for another round is
 /// always allowed.
@@ -87,7 +87,7 @@ pub(super) fn left_by(left: &[StateName], phase: &StateName, advanced_to: Option
 ///
 /// # Errors
 /// [`Refusal::InDoubt`].
-pub(super) fn refuse_at_work(run: &Owned, phases: &[StateName], trail: &dyn Trail) -> Result<(), Refusal> {
+pub(super) fn refuse_at_work(run: &OwnedState, phases: &[StateName], trail: &dyn Trail) -> Result<(), Refusal> {
     // The log is read only where something is open: it may be long.
     if phases.is_empty() || run.open_activities.is_empty() {
         return Ok(());
@@ -162,7 +162,7 @@ pub fn complete_by_leaving(
     let question = run.state.questions.iter().find(|question| question.step == *from);
     if let Some(question) = question.filter(|_| completes) {
         let in_document = history.document_of(question).is_some();
-        let unanswered = Unanswered { question: question.clone(), workflow: run.workflow.clone(), in_document };
+        let unanswered = UnansweredQuestion { question: question.clone(), workflow: run.workflow.clone(), in_document };
         return Err(Refusal::Unanswered(Box::new(unanswered)));
     }
     if work.is_done() || work.is_worked() || is_way_back(machine, from, to) {

@@ -32,7 +32,7 @@ mod verdict;
 
 pub(crate) use apply::{ask_or_answer, concerns, goes_on};
 pub(crate) use approve::{gate_to_decide, title as approval_title};
-pub(crate) use choices::Forced;
+pub(crate) use choices::ForcedMove;
 pub use choices::{BadReply, Choices};
 pub use command::{Advance, Caller, Claim, Command, Decide, Decision, Record};
 #[doc(hidden)]
@@ -73,12 +73,12 @@ pub use reconcile::{Current, Fault, Reconciled, Repair, reconcile};
 pub(crate) use reconcile::{
     Replay, blind_spots, caught_up, histories, is_repair, joined, merge_save, read_run, rebuilt, reconcile_end, text_of,
 };
-pub(crate) use refusal::{Elsewhere, StepFault, Unanswered, Undone, state_names};
+pub(crate) use refusal::{Elsewhere, StepFault, UnansweredQuestion, Undone, state_names};
 pub use refusal::{GateTurn, Refusal, ReportRefusal};
 pub use report::{Emit, Report, Supply};
 pub(crate) use resume::undecided;
 #[doc(hidden)]
-pub use resume::{Completed, Damage, Drift};
+pub use resume::{CompletedActivity, Damage, Drift};
 pub use resume::{Limit, Next, Outlook, Plan, Presence, resume};
 #[doc(hidden)]
 pub use retry::{Retry, is_retry_of, retry};

@@ -9,8 +9,8 @@ use crate::engine::past::demands::{Demand, DroppedRequirement};
 use crate::engine::{Attempt, History, Judgement, Refusal, Trail};
 use crate::machine::{Machine, Requirement};
 use crate::model::{
-    ActivityStatus, Execution, ExecutionEnd, Number, Obstacle, Owned, RunStatus, StateName, StepStatus, Unproved,
-    WayAround,
+    ActivityStatus, Execution, ExecutionEnd, MissingProof, Number, Obstacle, OwnedState, RunStatus, StateName,
+    StepStatus, WayAround,
 };
 
 /// How many paths a sentence names.
@@ -32,7 +32,7 @@ pub(super) fn unproved(
     to: Option<&StateName>,
     history: Option<&History>,
     trail: &dyn Trail,
-) -> Result<Vec<Unproved>, Refusal> {
+) -> Result<Vec<MissingProof>, Refusal> {
     let mut missing = Vec::new();
     let Some(machine) = machine else { return Ok(missing) };
     if to.is_some_and(|to| machine.leads_back(phase, to)) {
@@ -42,10 +42,10 @@ pub(super) fn unproved(
         let stays = history.filter(|history| history.state().document().state.is_in(phase));
         let found = seen_to_pass(stays, phase, requirement);
         let way_around = to.map_or(WayAround::Complete, |to| WayAround::Enter(to.clone()));
-        let required = Required { requirement, found, is_behind: false, way_around, history };
+        let required = RequiredCommand { requirement, found, is_behind: false, way_around, history };
         if let Some(one) = required.lacks(trail)? {
             let obstacle = history.and_then(|history| history.not_begun(machine, phase));
-            missing.push(Unproved { obstacle, ..one });
+            missing.push(MissingProof { obstacle, ..one });
         }
     }
     Ok(missing)
@@ -53,7 +53,7 @@ pub(super) fn unproved(
 
 /// What a phase requires that the run has to show, in it or behind it.
 #[derive(Debug)]
-pub(crate) struct Required<'a> {
+pub(crate) struct RequiredCommand<'a> {
     /// The requirement.
     pub(crate) requirement: &'a Requirement,
     /// The record in which it was seen to pass, or why there is none.
@@ -66,13 +66,13 @@ pub(crate) struct Required<'a> {
     history: Option<&'a History>,
 }
 
-impl Required<'_> {
+impl RequiredCommand<'_> {
     /// What is missing of it, because of `why`.
-    pub(crate) fn missing(&self, why: String) -> Unproved {
+    pub(crate) fn missing(&self, why: String) -> MissingProof {
         let Requirement { state, exec, .. } = self.requirement;
         let last = self.history.and_then(|history| history.last_run_of(exec)).cloned().map(Box::new);
         let here = self.history.and_then(|history| history.state().phase());
-        Unproved {
+        MissingProof {
             phase: state.clone(),
             exec: exec.clone(),
             why,
@@ -104,7 +104,7 @@ impl Required<'_> {
     }
 
     /// What is missing of it, if something is.
-    fn lacks(&self, trail: &dyn Trail) -> Result<Option<Unproved>, Refusal> {
+    fn lacks(&self, trail: &dyn Trail) -> Result<Option<MissingProof>, Refusal> {
         let why = match &self.found {
             Err(why) => why.clone(),
             Ok(attempt) => match trail.judge(self.requirement, attempt) {
@@ -215,15 +215,15 @@ impl History {
     }
 
     /// What is missing of `requirement`, whose phase the run left with what was asked for then: any place behind it shows it.
-    pub(crate) fn missing_since(&self, requirement: &Requirement, why: String) -> Unproved {
+    pub(crate) fn missing_since(&self, requirement: &Requirement, why: String) -> MissingProof {
         let (found, history) = (Err(why.clone()), Some(self));
         let way_around = WayAround::Complete;
-        let required = Required { requirement, found, is_behind: true, way_around, history };
-        Unproved { is_elsewhere: false, ..required.missing(why) }
+        let required = RequiredCommand { requirement, found, is_behind: true, way_around, history };
+        MissingProof { is_elsewhere: false, ..required.missing(why) }
     }
 
     /// What is missing of `requirement`, to whose phase only units came.
-    pub(crate) fn missing_of_units(&self, machine: &Machine, requirement: &Requirement) -> Unproved {
+    pub(crate) fn missing_of_units(&self, machine: &Machine, requirement: &Requirement) -> MissingProof {
         let phase = &requirement.state;
         let obstacle = match self.state().phase() {
             Some(here) if here != phase => {
@@ -232,7 +232,7 @@ impl History {
             _ => self.not_begun(machine, phase),
         };
         let why = "units came there, and it was not run there".to_owned();
-        Unproved { obstacle, ..self.missing_since(requirement, why) }
+        MissingProof { obstacle, ..self.missing_since(requirement, why) }
     }
 
     /// What keeps a command from being run in `phase`, if the run has come to no phase yet and does not begin there.
@@ -307,7 +307,7 @@ impl History {
     /// What the run still has to show: all that is required where it is, and of the phases that it has left what it did not
     /// show then. If something else than its transitions took it out of a phase, nothing was asked. A reason that was given when
     /// it left counts.
-    pub(crate) fn still_required<'m>(&'m self, machine: &'m Machine) -> Vec<Required<'m>> {
+    pub(crate) fn still_required<'m>(&'m self, machine: &'m Machine) -> Vec<RequiredCommand<'m>> {
         let mut all = Vec::new();
         for (requirement, found) in self.requirements(machine) {
             let phase = &requirement.state;
@@ -317,7 +317,7 @@ impl History {
                 continue;
             }
             let way_around = if is_behind { WayAround::Complete } else { WayAround::None };
-            all.push(Required { requirement, found, is_behind, way_around, history: Some(self) });
+            all.push(RequiredCommand { requirement, found, is_behind, way_around, history: Some(self) });
         }
         all
     }
@@ -331,7 +331,7 @@ impl History {
     ///
     /// # Errors
     /// [`Refusal::NotProved`] if it has to be looked whether a command holds for the files.
-    pub(super) fn unproved_behind(&self, machine: &Machine, trail: &dyn Trail) -> Result<Vec<Unproved>, Refusal> {
+    pub(super) fn unproved_behind(&self, machine: &Machine, trail: &dyn Trail) -> Result<Vec<MissingProof>, Refusal> {
         let mut missing = Vec::new();
         for required in self.still_required(machine) {
             if required.is_behind {
@@ -375,7 +375,7 @@ impl History {
     }
 
     /// What the run still has to show, as far as the log shows that it is missing.
-    pub(crate) fn unproved_by_log(&self, machine: &Machine) -> Vec<Unproved> {
+    pub(crate) fn unproved_by_log(&self, machine: &Machine) -> Vec<MissingProof> {
         self.unproved_where(machine, |_, _| None)
     }
 
@@ -385,7 +385,7 @@ impl History {
         &self,
         machine: &Machine,
         why_not: impl Fn(&Requirement, &Attempt) -> Option<String>,
-    ) -> Vec<Unproved> {
+    ) -> Vec<MissingProof> {
         let mut missing = Vec::new();
         for required in self.still_required(machine) {
             let why = match &required.found {
@@ -407,7 +407,7 @@ impl Attempt {
 
 /// The phases that the run has not come to on its usual way to the end; none if it can end where it is, or anywhere. A
 /// run in which only units report has come to none, and ends with them unless its workflow is written as phases.
-pub(super) fn phases_ahead(run: &Owned, machine: Option<&Machine>) -> Vec<StateName> {
+pub(super) fn phases_ahead(run: &OwnedState, machine: Option<&Machine>) -> Vec<StateName> {
     let Some(machine) = machine else { return Vec::new() };
     let here: Vec<&StateName> = run.positions().collect();
     // A workflow without terminal states can be completed anywhere.
@@ -435,7 +435,7 @@ pub(super) fn phases_ahead(run: &Owned, machine: Option<&Machine>) -> Vec<StateN
 
 /// The phases whose requirements a run has to meet that is completed: those in which it is; if it has come to none, as one in
 /// which only units report, all.
-pub(super) fn phases_to_prove(run: &Owned, machine: Option<&Machine>) -> Vec<StateName> {
+pub(super) fn phases_to_prove(run: &OwnedState, machine: Option<&Machine>) -> Vec<StateName> {
     match (machine, &run.current_phase) {
         (Some(machine), None) => machine.requires().iter().map(|one| one.state.clone()).collect(),
         _ => run.positions().cloned().collect(),

@@ -5,8 +5,8 @@ use thiserror::Error;
 use crate::engine::{BegunInterview, PhaseWork};
 use crate::machine::Machine;
 use crate::model::{
-    ActivityStatus, LastSeen, Number, Obstacle, Question, RunStatus, Seq, SessionId, StateName, StepStatus, Unproved,
-    WayAround, WorkflowId,
+    ActivityStatus, LastSeen, MissingProof, Number, Obstacle, Question, RunStatus, Seq, SessionId, StateName,
+    StepStatus, WayAround, WorkflowId,
 };
 
 /// When a person can decide at a gate.
@@ -123,7 +123,7 @@ pub enum Refusal {
     #[error("{}", .missing.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     NotProved {
         /// What is missing.
-        missing: Vec<Unproved>,
+        missing: Vec<MissingProof>,
         /// Whether it was looked at the files.
         looked: bool,
     },
@@ -137,7 +137,7 @@ pub enum Refusal {
     },
     /// A phase has an open question, so its work is not done.
     #[error("`{}` is not done: it waits for an answer to: {}", .0.question.step, .0.question.prompt)]
-    Unanswered(Box<Unanswered>),
+    Unanswered(Box<UnansweredQuestion>),
     /// Only a person lets the run go on from these gates.
     #[error("{}", needs_approval(.phases, *.turn))]
     NeedsApproval {
@@ -336,7 +336,7 @@ impl Refusal {
     }
 
     /// What it names as not seen to pass.
-    pub(crate) fn unproved_mut(&mut self) -> &mut [Unproved] {
+    pub(crate) fn unproved_mut(&mut self) -> &mut [MissingProof] {
         match self {
             Self::NotProved { missing, .. } => missing,
             _ => &mut [],
@@ -554,7 +554,7 @@ impl std::fmt::Display for Undone {
 
 /// A question that has to be answered before the run can leave its phase.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unanswered {
+pub struct UnansweredQuestion {
     /// The question.
     pub question: Question,
     /// The workflow of the run, which commands about the answer need.

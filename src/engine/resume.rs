@@ -13,10 +13,10 @@ use crate::engine::resume::notes::notes;
 use crate::engine::verdict::{Action, Verdict};
 use crate::engine::{Attempt, GateTurn, History, InDoubt, PhaseWork, held_by};
 use crate::machine::{Machine, in_words};
-use crate::model::{ActivityStatus, GateStatus, RunStatus, StateName, StepStatus, Timestamp, Unproved, counted};
+use crate::model::{ActivityStatus, GateStatus, MissingProof, RunStatus, StateName, StepStatus, Timestamp, counted};
 
 pub use outlook::{Damage, Drift, Outlook, Presence};
-pub use plan::{Completed, Limit, Next, Plan};
+pub use plan::{CompletedActivity, Limit, Next, Plan};
 
 /// Finds the next safe action. Pure: the same arguments give the same plan.
 #[must_use]
@@ -28,7 +28,7 @@ pub fn resume(history: &History, outlook: &Outlook<'_>) -> Plan {
     }
     let limit = limit_reached(history, outlook.now);
     let (verdict, reason, next) = find_verdict(history, outlook, &in_doubt, limit.as_ref());
-    let completed = history.completed().into_iter().map(|entry| Completed {
+    let completed = history.completed().into_iter().map(|entry| CompletedActivity {
         number: entry.number,
         id: entry.id.to_owned(),
         phase: entry.record.and_then(|record| record.phase.clone()),
@@ -78,7 +78,7 @@ pub(crate) fn undecided(
 }
 
 /// A verdict, its reason and the next action.
-type Judged = (Verdict, String, Next);
+type VerdictAndNext = (Verdict, String, Next);
 
 /// The verdict of a damaged run, and the next action.
 fn because_of(damage: &Damage) -> (Verdict, Action) {
@@ -91,7 +91,12 @@ fn because_of(damage: &Damage) -> (Verdict, Action) {
 }
 
 /// The verdict, its reason and the next action: the first rule that applies decides.
-fn find_verdict(history: &History, outlook: &Outlook<'_>, in_doubt: &[InDoubt], limit: Option<&Limit>) -> Judged {
+fn find_verdict(
+    history: &History,
+    outlook: &Outlook<'_>,
+    in_doubt: &[InDoubt],
+    limit: Option<&Limit>,
+) -> VerdictAndNext {
     let state = &history.state().document().state;
     let phase = state.current_phase.clone();
     let choices = choices(outlook.machine, phase.as_ref());
@@ -168,14 +173,14 @@ fn find_verdict(history: &History, outlook: &Outlook<'_>, in_doubt: &[InDoubt], 
 }
 
 /// The plan to run a command that a phase requires.
-fn prove(machine: Option<&Machine>, first: Unproved) -> Judged {
+fn prove(machine: Option<&Machine>, first: MissingProof) -> VerdictAndNext {
     let reason = first.to_string();
     let choices = choices(machine, Some(&first.phase));
     (Verdict::Continue, reason, Next { action: Action::RunCommand, phase: Some(first.phase), choices })
 }
 
 /// The plan to run a command that a phase requires, if nothing else is left to do here, and the run may not go on without.
-fn to_prove(history: &History, outlook: &Outlook<'_>, next: &Next) -> Option<Judged> {
+fn to_prove(history: &History, outlook: &Outlook<'_>, next: &Next) -> Option<VerdictAndNext> {
     if !matches!(next.action, Action::StartPhase | Action::ChoosePhase | Action::Complete) {
         return None;
     }
@@ -184,7 +189,7 @@ fn to_prove(history: &History, outlook: &Outlook<'_>, next: &Next) -> Option<Jud
 }
 
 /// What is missing of what the run still has to show, as far as it is known.
-fn unproved(history: &History, outlook: &Outlook<'_>) -> Vec<Unproved> {
+fn unproved(history: &History, outlook: &Outlook<'_>) -> Vec<MissingProof> {
     match (&outlook.unproved, outlook.machine) {
         (Some(known), _) => known.clone(),
         (None, Some(machine)) => history.unproved_by_log(machine),
@@ -193,7 +198,7 @@ fn unproved(history: &History, outlook: &Outlook<'_>) -> Vec<Unproved> {
 }
 
 /// The plan if no person and no earlier work is needed. Does not propose what `complete` would refuse.
-fn plan_to_go_on(history: &History, machine: Option<&Machine>, left: Option<&InDoubt>) -> Judged {
+fn plan_to_go_on(history: &History, machine: Option<&Machine>, left: Option<&InDoubt>) -> VerdictAndNext {
     let state = &history.state().document().state;
     // With parallel branches, take the one that still has something to do.
     let here = state.positions().find(|here| matches!(state.steps.get(here), Some(status) if !status.is_done()));
@@ -220,12 +225,12 @@ fn plan_to_go_on(history: &History, machine: Option<&Machine>, left: Option<&InD
 }
 
 /// The plan for work that is left to do in a phase that the run has left.
-fn to_do(history: &History, machine: Option<&Machine>, behind: &StateName, work: &PhaseWork<'_>) -> Judged {
+fn to_do(history: &History, machine: Option<&Machine>, behind: &StateName, work: &PhaseWork<'_>) -> VerdictAndNext {
     let (verdict, action, reason) = undone(history, behind, work);
     (verdict, reason, Next { action, phase: Some(behind.clone()), choices: choices(machine, Some(behind)) })
 }
 
-fn reconcile(doubt: &InDoubt, phase: Option<StateName>, choices: Vec<StateName>) -> Judged {
+fn reconcile(doubt: &InDoubt, phase: Option<StateName>, choices: Vec<StateName>) -> VerdictAndNext {
     let what = match doubt.number {
         Some(number) => format!("{number} {}", doubt.id),
         None => format!("`{}`", doubt.id),
@@ -286,7 +291,7 @@ fn plan_next(
     machine: Option<&Machine>,
     phase: Option<StateName>,
     choices: Vec<StateName>,
-) -> Judged {
+) -> VerdictAndNext {
     let Some(here) = phase else {
         let start = Next { action: Action::StartPhase, phase: choices.first().cloned(), choices };
         let complete = Next { action: Action::Complete, phase: None, choices: Vec::new() };

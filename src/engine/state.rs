@@ -1,7 +1,7 @@
 //! The state of a run.
 
 use crate::engine::gates;
-use crate::model::{Event, EventKind, IdList, Number, Owned, RunDocument, RunId, RunStatus, StateName, Steps};
+use crate::model::{Event, EventKind, IdList, Number, OwnedState, RunDocument, RunId, RunStatus, StateName, Steps};
 
 /// The result of a run's events. Not serialisable on purpose: on disk it is a [`RunDocument`], for callers a report.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,7 +28,7 @@ impl RunState {
                 created_at: first.at,
                 context: started.context.clone(),
                 limits: started.limits.clone(),
-                state: Owned {
+                state: OwnedState {
                     status: RunStatus::Active,
                     current_phase: started.phase.clone(),
                     current_activity: None,

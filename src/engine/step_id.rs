@@ -1,6 +1,6 @@
 //! The activity that is recorded with a report on a step, and what records of work make of a step.
 
-use crate::model::{Activity, Owned, StateName, StepStatus, slug};
+use crate::model::{Activity, OwnedState, StateName, StepStatus, slug};
 
 /// The longest id of such an activity, in bytes.
 const STEP_ID: usize = 80;
@@ -17,7 +17,7 @@ pub(super) fn recorded_step_id(step: &StateName) -> String {
 
 /// How the reported step of `phase` stands after a record of `activity`; `None` in a run whose steps are not reported. Work
 /// within a step does not begin it, since its end would not end the step, and does not end one that runs.
-pub(super) fn step_after(run: &Owned, phase: &StateName, activity: &Activity, late: bool) -> Option<StepStatus> {
+pub(super) fn step_after(run: &OwnedState, phase: &StateName, activity: &Activity, late: bool) -> Option<StepStatus> {
     if run.steps.is_empty() {
         return None;
     }

@@ -2,13 +2,14 @@
 
 use crate::engine::step_id::{recorded_step_id, step_id};
 use crate::model::{
-    ActivityRecorded, ActivityStatus, Event, EventKind, Owned, StateName, StepReport, StepStatus, Unsettled,
+    ActivityRecorded, ActivityStatus, Event, EventKind, OwnedState, StateName, StepReport, StepStatus,
+    UnsettledActivity,
 };
 
 /// Follows an event; `before` are the places of the run before it. What failed in a phase is told until it is settled, or
 /// until the run leaves the phase; then it is left undone, which the log tells. An outcome that came after the run had left
 /// is told until it is settled.
-pub(super) fn follow(state: &mut Owned, event: &Event, before: &[StateName]) {
+pub(super) fn follow(state: &mut OwnedState, event: &Event, before: &[StateName]) {
     // These begin the run again, with all that is unsettled.
     if event.kind.begins_a_run() {
         return;
@@ -27,7 +28,7 @@ pub(super) fn follow(state: &mut Owned, event: &Event, before: &[StateName]) {
 }
 
 /// Follows the run out of the phases that it has left.
-pub(super) fn leave(state: &mut Owned, before: &[StateName]) {
+pub(super) fn leave(state: &mut OwnedState, before: &[StateName]) {
     if state.unsettled.is_empty() {
         return;
     }
@@ -35,7 +36,7 @@ pub(super) fn leave(state: &mut Owned, before: &[StateName]) {
     state.unsettled.retain(|one| before.contains(&one.phase) == here.contains(&one.phase));
 }
 
-fn note(state: &mut Owned, record: &ActivityRecorded) {
+fn note(state: &mut OwnedState, record: &ActivityRecorded) {
     let id = record.id();
     state.unsettled.retain(|one| one.id != id.as_str());
     for settled in &record.settles {
@@ -52,12 +53,12 @@ fn note(state: &mut Owned, record: &ActivityRecorded) {
         _ => return,
     };
     if record.late || state.is_in(&record.phase) {
-        state.unsettled.push(Unsettled { id: id.to_string(), phase: record.phase.clone(), blocked });
+        state.unsettled.push(UnsettledActivity { id: id.to_string(), phase: record.phase.clone(), blocked });
     }
 }
 
 /// Follows a report on a step, which stands for the activity that is recorded with it.
-fn follow_report(unsettled: &mut Vec<Unsettled>, report: &StepReport) {
+fn follow_report(unsettled: &mut Vec<UnsettledActivity>, report: &StepReport) {
     let Some((step, status)) = report.own_step() else { return };
     if let Some(from) = report.from.as_ref().filter(|from| *from != step) {
         unsettled.retain(|one| one.phase != *from && one.phase != *step);
@@ -70,5 +71,5 @@ fn follow_report(unsettled: &mut Vec<Unsettled>, report: &StepReport) {
         StepStatus::Running | StepStatus::NotStarted => return,
     };
     unsettled.retain(|one| one.id != id);
-    unsettled.push(Unsettled { id, phase: step.clone(), blocked });
+    unsettled.push(UnsettledActivity { id, phase: step.clone(), blocked });
 }

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::engine::{Completed, EvidenceState};
-use crate::model::{Number, RunStatus, SessionId, Unproved, is_terminal_control};
+use crate::engine::{CompletedActivity, EvidenceState};
+use crate::model::{MissingProof, Number, RunStatus, SessionId, is_terminal_control};
 use crate::runs::commands::prove;
 use crate::runs::{
     BriefReport, GoingOn, OtherWorktree, Overview, RunPosition, SeenCommands, WorkflowEntry, passed_over_in_words,
@@ -57,7 +57,7 @@ pub(super) fn text(overview: &Overview, session: Option<&SessionId>) -> Option<S
 pub(super) fn with_requirements(mut text: String, going_on: &GoingOn) -> String {
     let run = &going_on.report.position.run_id;
     for one in &going_on.unproved {
-        let (Unproved { phase, exec, why, .. }, command) = (one, prove(run, one));
+        let (MissingProof { phase, exec, why, .. }, command) = (one, prove(run, one));
         text.push_str(&format!("\nThe phase {phase} requires {exec} to be seen to pass: {why}. Run: `{command}`"));
     }
     text
@@ -172,7 +172,7 @@ fn of_run_and(report: &BriefReport, session: Option<&SessionId>, around: Vec<Str
 }
 
 /// A completed activity. Its status is told only if its command exited otherwise.
-fn completed_in_words(done: &Completed) -> String {
+fn completed_in_words(done: &CompletedActivity) -> String {
     let name = match done.number {
         Some(number) => format!("{number} {}", done.id),
         None => done.id.clone(),

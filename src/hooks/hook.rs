@@ -105,18 +105,18 @@ fn sessionless(cx: &Context, host: AgentHost, payload: &Payload) -> String {
 }
 
 /// What a session is told of the work.
-struct Told {
+struct SessionNews {
     overview: Overview,
     /// The brief without what changes from call to call, for telling it once.
     gist: Option<String>,
 }
 
-fn brief(cx: &Context, work: Option<&OpenWork>, session: Option<&SessionId>) -> runs::Result<Told> {
+fn brief(cx: &Context, work: Option<&OpenWork>, session: Option<&SessionId>) -> runs::Result<SessionNews> {
     let mut overview = runs::overview(cx, work, session)?;
     let passed_over = std::mem::take(&mut overview.passed_over);
     let gist = brief::text(&overview, session);
     overview.passed_over = passed_over;
-    Ok(Told { overview, gist })
+    Ok(SessionNews { overview, gist })
 }
 
 /// The brief by the files as they are: the verdict, and whether what was seen in the run still holds. Only the brief of a
@@ -156,7 +156,7 @@ fn session_start(cx: &Context, host: AgentHost, session: &SessionId, payload: &P
             runs::log_hook(cx, &format!("session-start: {warning}"));
         }
     }
-    let Told { overview, gist } = brief(cx, work.as_ref(), Some(session))?;
+    let SessionNews { overview, gist } = brief(cx, work.as_ref(), Some(session))?;
     // Without the note the next prompt shows the same once more.
     logged(cx, runs::note_shown(cx, host, session, gist.as_deref()));
     let mut text = with_files(cx, work.as_ref(), overview, Some(session));
@@ -206,7 +206,7 @@ fn prompt(
         for warning in logged(cx, runs::prompt_session(&mut work, host, session)).unwrap_or_default() {
             runs::log_hook(cx, &format!("user-prompt-submit: {warning}"));
         }
-        if let Some(Told { overview, gist }) = logged(cx, brief(cx, Some(&work), Some(session)))
+        if let Some(SessionNews { overview, gist }) = logged(cx, brief(cx, Some(&work), Some(session)))
             && let Some(text) = brief::text(&overview, Some(session))
             && logged(cx, runs::note_shown(cx, host, session, gist.as_deref())) == Some(true)
         {

@@ -46,7 +46,7 @@ pub enum CommandEnd {
 
 /// The result of a command.
 #[derive(Debug)]
-pub struct Answered {
+pub struct CommandResult {
     /// How it ended.
     pub ended: CommandEnd,
     /// Its standard output.
@@ -59,7 +59,7 @@ impl Job<'_> {
     ///
     /// # Errors
     /// If there is no shell, or the command cannot be waited for, or what it says cannot be read.
-    pub fn run(&self, told: &mut dyn FnMut(&str)) -> io::Result<Answered> {
+    pub fn run(&self, told: &mut dyn FnMut(&str)) -> io::Result<CommandResult> {
         let watch = Watch::begin()?;
         let mut command = Command::new("sh");
         command.arg("-c").arg(self.command).envs(self.env.iter().map(|(name, value)| (name, value)));
@@ -81,7 +81,7 @@ impl Job<'_> {
         let ended = self.wait(&mut child, &watch, &said, &mut output, told)?;
         // Do not lose a signal that came while the last output was read.
         let ended = watch.end().map_or(ended, CommandEnd::Interrupted);
-        Ok(Answered { ended, output })
+        Ok(CommandResult { ended, output })
     }
 
     fn wait(
@@ -215,7 +215,7 @@ mod tests {
         }
     }
 
-    fn lines(job: &Job<'_>) -> (Answered, Vec<String>) {
+    fn lines(job: &Job<'_>) -> (CommandResult, Vec<String>) {
         let mut lines = Vec::new();
         let answered = job.run(&mut |line| lines.push(line.to_owned())).unwrap();
         (answered, lines)

@@ -15,11 +15,11 @@ const NOW: &str = "__FLOW_NOW";
 /// The source of the current time.
 #[derive(Debug, Clone)]
 pub struct Clock {
-    fixed: Option<Fixed>,
+    fixed: Option<FixedClock>,
 }
 
 #[derive(Debug, Clone)]
-struct Fixed {
+struct FixedClock {
     start: Timestamp,
     calls: Arc<AtomicU64>,
 }
@@ -42,7 +42,7 @@ impl Clock {
     /// A clock that returns `start`, and one second more with each further call.
     #[must_use]
     pub fn fixed(start: Timestamp) -> Self {
-        Self { fixed: Some(Fixed { start, calls: Arc::new(AtomicU64::new(0)) }) }
+        Self { fixed: Some(FixedClock { start, calls: Arc::new(AtomicU64::new(0)) }) }
     }
 
     /// The machine's clock, or a fixed one if `__FLOW_NOW` is set.
@@ -71,7 +71,7 @@ impl Clock {
     /// The current time.
     #[must_use]
     pub fn now(&self) -> Timestamp {
-        let Some(Fixed { start, calls }) = &self.fixed else { return Timestamp::new(Utc::now()) };
+        let Some(FixedClock { start, calls }) = &self.fixed else { return Timestamp::new(Utc::now()) };
         let calls = i64::try_from(calls.fetch_add(1, Ordering::Relaxed)).unwrap_or(0);
         let passed = TimeDelta::try_seconds(calls).unwrap_or_default();
         start.as_datetime().checked_add_signed(passed).map_or(*start, Timestamp::new)

@@ -49,7 +49,7 @@ pub struct Execute<'a> {
 
 /// How a command ended, and what it wrote.
 #[derive(Debug)]
-pub struct Executed {
+pub struct ExecutedCommand {
     /// How it ended.
     pub ended: ExecuteEnd,
     /// Why this program ended it, if it did.
@@ -62,7 +62,7 @@ pub struct Executed {
     passing: Passing,
 }
 
-impl Executed {
+impl ExecutedCommand {
     /// Lets signals end this program again, and waits for the reader of the output. Gives the error for which not all of it
     /// reached the reader, if there is one.
     pub(crate) fn passed_on(self) -> Option<io::Error> {
@@ -179,7 +179,7 @@ impl Execute<'_> {
     ///
     /// # Errors
     /// If the command cannot be waited for.
-    pub fn run(&self) -> io::Result<Executed> {
+    pub fn run(&self) -> io::Result<ExecutedCommand> {
         let watch = Watch::begin()?;
         let passing = Passing::begin(self.output)?;
         let mut output = ExecuteOutput::new();
@@ -190,7 +190,7 @@ impl Execute<'_> {
             }
             Err(error) => (self.not_started(&error), None),
         };
-        Ok(Executed { ended, cut_short, output, _watch: watch, passing })
+        Ok(ExecutedCommand { ended, cut_short, output, _watch: watch, passing })
     }
 
     fn not_started(&self, error: &io::Error) -> ExecuteEnd {
@@ -371,7 +371,7 @@ mod tests {
     /// Much output in few lines: it also goes to the output of the tests.
     const LINES: &str = "seq -f %0500.f 1 400";
 
-    fn run(script: &str, limit: Option<u64>) -> Executed {
+    fn run(script: &str, limit: Option<u64>) -> ExecutedCommand {
         let argv = ["sh", "-c", script].map(OsString::from);
         let limit = limit.map(Duration::from_millis);
         let command = Execute {

@@ -18,11 +18,11 @@ const SEED: &str = "__FLOW_SEED";
 /// The source of operation ids. They are ULIDs: the first part is the time, the rest is random.
 #[derive(Debug, Clone)]
 pub struct Ids {
-    seeded: Option<Seeded>,
+    seeded: Option<SeededIds>,
 }
 
 #[derive(Debug, Clone)]
-struct Seeded {
+struct SeededIds {
     seed: Vec<u8>,
     calls: Arc<AtomicU64>,
 }
@@ -39,7 +39,7 @@ impl Ids {
     /// them.
     #[must_use]
     pub fn seeded(seed: impl Into<Vec<u8>>) -> Self {
-        Self { seeded: Some(Seeded { seed: seed.into(), calls: Arc::new(AtomicU64::new(0)) }) }
+        Self { seeded: Some(SeededIds { seed: seed.into(), calls: Arc::new(AtomicU64::new(0)) }) }
     }
 
     /// Random ids, or repeatable ones if `__FLOW_SEED` is set.
@@ -57,7 +57,7 @@ impl Ids {
         let millis = u64::try_from(at.as_datetime().timestamp_millis()).unwrap_or(0);
         let random = match &self.seeded {
             None => random(),
-            Some(Seeded { seed, calls }) => {
+            Some(SeededIds { seed, calls }) => {
                 let call = calls.fetch_add(1, Ordering::Relaxed);
                 let hash = Sha256::new()
                     .chain_update(millis.to_le_bytes())

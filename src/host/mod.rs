@@ -40,17 +40,17 @@ pub(crate) use call::call;
 pub(crate) use call::open_in_browser;
 #[doc(hidden)]
 pub use child::Job;
-pub(crate) use child::{Answered, CommandEnd};
+pub(crate) use child::{CommandEnd, CommandResult};
 pub use clock::{BadNow, Clock};
 #[cfg(feature = "network")]
 pub use cloud::CloudEnv;
 pub(crate) use dialog::ProgramQuestion;
 pub use env::Env;
 pub(crate) use env::secrets;
-pub use exec::{CutShort, Execute, ExecuteEnd, ExecuteOutput, Executed};
+pub use exec::{CutShort, Execute, ExecuteEnd, ExecuteOutput, ExecutedCommand};
 pub use git::{
     AskedForChanges, AskedForFiles, BareRepository, CommitCopy, Git, Head, IndexedFile, IndexedFiles, MessageOf,
-    Pushed, RefChange, TreeChanges, TreeFiles, WorkingTree, is_commit_id,
+    PushOutcome, RefChange, TreeChanges, TreeFiles, WorkingTree, is_commit_id,
 };
 pub(crate) use git::{GitFacts, GitRef, is_own_path};
 #[cfg(feature = "network")]

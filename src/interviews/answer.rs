@@ -141,14 +141,14 @@ pub fn answer(cx: &Context, request: &AnswerRequest) -> Result<InterviewAnswerRe
 }
 
 /// The question that an answer is for.
-enum Meant {
+enum AnsweredQuestion {
     /// The question with this number; with its text if the script asks it and it is not in the pad yet.
     Numbered(u32, Option<InterviewQuestion>),
     /// The caller's own question, with this number or the next free one.
     Own(InterviewQuestion, Option<u32>),
 }
 
-impl Meant {
+impl AnsweredQuestion {
     /// Its number in `pad`. A question of the caller's own is found by its text, so that a repeated command means the
     /// same question.
     fn number(&self, pad: &Pad) -> u32 {
@@ -169,9 +169,13 @@ impl Meant {
     }
 }
 
-fn question_meant(file: &DocumentFile, request: &AnswerRequest, state: &InterviewState<'_>) -> Result<Meant> {
+fn question_meant(
+    file: &DocumentFile,
+    request: &AnswerRequest,
+    state: &InterviewState<'_>,
+) -> Result<AnsweredQuestion> {
     if let Some(own) = &request.asked {
-        return Ok(Meant::Own(own.clone(), request.question));
+        return Ok(AnsweredQuestion::Own(own.clone(), request.question));
     }
     let (next, words) = match &state.outlook.step {
         Step::Open { number, .. } => (Some(*number), None),
@@ -182,7 +186,7 @@ fn question_meant(file: &DocumentFile, request: &AnswerRequest, state: &Intervie
         if next.is_none() && number == state.pad.next_number() {
             return Err(nothing_to_ask(file));
         }
-        return Ok(Meant::Numbered(number, if next == Some(number) { words } else { None }));
+        return Ok(AnsweredQuestion::Numbered(number, if next == Some(number) { words } else { None }));
     }
     let Some(next) = next else { return Err(nothing_to_ask(file)) };
     // The same words again are more likely a retry than an answer to the next question.
@@ -200,7 +204,7 @@ fn question_meant(file: &DocumentFile, request: &AnswerRequest, state: &Intervie
             .help(format!("when it is meant for both, say --question {next}"))
             .into());
     }
-    Ok(Meant::Numbered(next, words))
+    Ok(AnsweredQuestion::Numbered(next, words))
 }
 
 fn nothing_to_ask(file: &DocumentFile) -> Error {

@@ -219,7 +219,7 @@ fn not_updated(run: &str, error: &Error) -> String {
 }
 
 /// An interview that a run waits for.
-pub(super) struct Awaited {
+pub(super) struct AwaitedInterview {
     /// The document's path in the project.
     pub(super) document: PathBuf,
     /// The step that waits.
@@ -229,14 +229,14 @@ pub(super) struct Awaited {
 }
 
 /// The interviews that a run waits for.
-pub(super) fn awaited(history: &History) -> Vec<Awaited> {
+pub(super) fn awaited(history: &History) -> Vec<AwaitedInterview> {
     let mut awaited = Vec::new();
     for BegunInterview { attempt, document, question } in history.begun_interviews() {
         let (step, prompt) = match question {
             Some(question) => (Some(question.step.clone()), Some(question.prompt.clone())),
             None => (attempt.phase.clone(), None),
         };
-        awaited.push(Awaited { document: document.into(), step, prompt });
+        awaited.push(AwaitedInterview { document: document.into(), step, prompt });
     }
     awaited
 }

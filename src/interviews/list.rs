@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::interviews::error::Result;
 use crate::interviews::known::{KnownInterview, known, known_without_project};
-use crate::interviews::link::{Awaited, awaited};
+use crate::interviews::link::{AwaitedInterview, awaited};
 use crate::interviews::next::InterviewNext;
 use crate::interviews::status::status;
 use crate::model::{Explain as _, RunId, StateName, Timestamp, Unit, WorkflowId};
@@ -99,7 +99,7 @@ pub fn list(cx: &Context) -> Result<InterviewListReport> {
         let run = history.state().document();
         let (run_id, workflow) = (run.id.clone(), run.workflow.clone());
         let updated_at = run.state.updated_at.unwrap_or(run.created_at);
-        for Awaited { document, step, prompt } in awaited(&history) {
+        for AwaitedInterview { document, step, prompt } in awaited(&history) {
             let (next, error) = match status(cx, &named(&document)) {
                 Ok(status) => (Some(InterviewNext { document: document.clone(), ..status.next }), None),
                 Err(error) => (None, Some(error.one_line())),

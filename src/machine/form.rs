@@ -59,14 +59,14 @@ fn is_phases(name: &str, text: &str) -> bool {
 
 /// The result of compiling a definition.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Checked {
+pub struct CompiledText {
     /// The machine; `None` if a diagnostic is an error.
     pub machine: Option<Machine>,
     /// All problems, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-impl Checked {
+impl CompiledText {
     /// Whether the text is a document that does not try to define a state machine. That is not an error in the
     /// document.
     #[must_use]
@@ -84,12 +84,12 @@ impl Checked {
 /// Compiles a definition. `id` is the workflow's id if the text has none; `types` are the types of states that a graph
 /// may use.
 #[must_use]
-pub fn compile_text(form: Form, text: &str, id: &str, types: &StateTypes) -> Checked {
+pub fn compile_text(form: Form, text: &str, id: &str, types: &StateTypes) -> CompiledText {
     let most = if form == Form::Markdown { limits::MARKDOWN_BYTES } else { limits::WORKFLOW_BYTES };
     if text.len() > most {
         let message = format!("the definition is larger than {most} bytes");
         let diagnostics = vec![Diagnostic::error("too_large", &Name::nowhere(""), message)];
-        return Checked { machine: None, diagnostics };
+        return CompiledText { machine: None, diagnostics };
     }
     let (mut source, mut diagnostics) = match form {
         Form::Phases => phases::parse(text, id),
@@ -135,5 +135,5 @@ pub fn compile_text(form: Form, text: &str, id: &str, types: &StateTypes) -> Che
         diagnostics.extend(problems);
     }
     diagnostics.sort_by_key(|diagnostic| diagnostic.place);
-    Checked { machine, diagnostics }
+    CompiledText { machine, diagnostics }
 }

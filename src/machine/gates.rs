@@ -159,11 +159,11 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::machine::{Checked, Form, StateTypes, compile_text};
+    use crate::machine::{CompiledText, Form, StateTypes, compile_text};
 
     const DIAGRAM: &str = "stateDiagram-v2\n[*] --> scan\nscan --> confirm\nconfirm --> [*]\n";
 
-    fn check(form: Form, matter: &str) -> Checked {
+    fn check(form: Form, matter: &str) -> CompiledText {
         let text = match form {
             Form::Markdown => format!("---\n{matter}\n---\n# T\n\n## STATE-MACHINE\n\n```mermaid\n{DIAGRAM}```\n"),
             _ => format!("---\n{matter}\n---\n{DIAGRAM}"),

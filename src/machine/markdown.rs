@@ -301,11 +301,11 @@ fn is_similar(title: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::{Checked, Form, StateTypes, compile_text, render};
+    use crate::machine::{CompiledText, Form, StateTypes, compile_text, render};
 
     const DIAGRAM: &str = "stateDiagram-v2\n[*] --> scan\nscan --> [*]\n";
 
-    fn check(text: &str) -> Checked {
+    fn check(text: &str) -> CompiledText {
         compile_text(Form::Markdown, text, "w", &StateTypes::default())
     }
 

@@ -33,7 +33,7 @@ mod write;
 pub use check::{Compiled, compile};
 pub use diagnostic::{Diagnostic, Severity, render};
 pub use difference::{Difference, in_words};
-pub use form::{Checked, Form, compile_text};
+pub use form::{CompiledText, Form, compile_text};
 #[doc(hidden)]
 pub use graph::StateTypes;
 pub use machine::{Machine, MachineError, Requirement, State, Transition};
@@ -43,4 +43,4 @@ pub use prose::prose;
 pub use source::{MachineSource, Name, SourceRequirement, SourceState, SourceTransition};
 #[doc(hidden)]
 pub use unsaid::{description, unsaid};
-pub use write::{Written, mermaid_with_classes, picture, write};
+pub use write::{WrittenDefinition, mermaid_with_classes, picture, write};

@@ -148,13 +148,13 @@ fn whole_number(node: &Node) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::{Checked, Form, Machine, StateTypes, compile_text, render};
+    use crate::machine::{CompiledText, Form, Machine, StateTypes, compile_text, render};
     use crate::model::limits;
     use proptest::prelude::*;
 
     const HEAD: &str = "apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata:\n  id: w\n  version: 2.0\n";
 
-    fn check(phases: &str) -> Checked {
+    fn check(phases: &str) -> CompiledText {
         compile_text(Form::Phases, &format!("{HEAD}{phases}"), "fallback", &StateTypes::default())
     }
 
@@ -170,7 +170,7 @@ mod tests {
         edges.collect()
     }
 
-    fn problems(checked: &Checked) -> Vec<(&'static str, usize, usize)> {
+    fn problems(checked: &CompiledText) -> Vec<(&'static str, usize, usize)> {
         let diagnostics = checked.diagnostics.iter();
         diagnostics.map(|one| (one.code, one.place.line, one.place.column)).collect()
     }

@@ -121,12 +121,12 @@ impl Machine {
 
 #[cfg(test)]
 mod tests {
-    use crate::machine::{Checked, Form, Machine, StateTypes, compile_text, write};
+    use crate::machine::{CompiledText, Form, Machine, StateTypes, compile_text, write};
 
     const PHASES: &str = "apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata: {id: w}\nphases:\n";
     const DIAGRAM: &str = "stateDiagram-v2\n[*] --> scan\nscan --> verify\nverify --> [*]\n";
 
-    fn check(form: Form, text: &str) -> Checked {
+    fn check(form: Form, text: &str) -> CompiledText {
         compile_text(form, text, "w", &StateTypes::default())
     }
 

@@ -181,7 +181,7 @@ pub const APPROVAL: &str = "approval";
 
 /// An activity that did not end well: its latest record failed or is blocked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unsettled {
+pub struct UnsettledActivity {
     /// Its id.
     pub id: String,
     /// The phase of that record.
@@ -190,14 +190,14 @@ pub struct Unsettled {
     pub blocked: bool,
 }
 
-impl Unsettled {
+impl UnsettledActivity {
     /// Whether work failed. A person who rejects what was done at a gate sends the run back to work: nothing failed.
     pub(in crate::model) fn is_failure(&self) -> bool {
         !self.blocked && self.id != APPROVAL
     }
 }
 
-impl fmt::Display for Unsettled {
+impl fmt::Display for UnsettledActivity {
     /// As in `run.yaml`: `failed in verify`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let status = if self.blocked { "blocked" } else { "failed" };
@@ -205,7 +205,7 @@ impl fmt::Display for Unsettled {
     }
 }
 
-impl Unsettled {
+impl UnsettledActivity {
     /// Reads what [`fmt::Display`] writes.
     #[must_use]
     pub fn parse(id: &str, text: &str) -> Option<Self> {

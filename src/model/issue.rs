@@ -71,8 +71,8 @@ impl Issue {
             Self::Name(name) if is_key(name) => name.to_ascii_uppercase(),
             Self::Name(name) => match address(name) {
                 Some(address) => match numbered(&address, own) {
-                    Some(Numbered::Issue(number) | Numbered::Either(number)) => number.to_string(),
-                    Some(Numbered::Request(_)) | None => address,
+                    Some(NumberedItem::Issue(number) | NumberedItem::Either(number)) => number.to_string(),
+                    Some(NumberedItem::Request(_)) | None => address,
                 },
                 None => name.clone(),
             },
@@ -85,8 +85,8 @@ impl Issue {
         match self {
             Self::Number(number) => Some(*number),
             Self::Name(name) => match numbered(&address(name)?, own)? {
-                Numbered::Request(number) | Numbered::Either(number) => Some(number),
-                Numbered::Issue(_) => None,
+                NumberedItem::Request(number) | NumberedItem::Either(number) => Some(number),
+                NumberedItem::Issue(_) => None,
             },
         }
     }
@@ -131,7 +131,7 @@ fn address(text: &str) -> Option<String> {
 }
 
 /// What has a number at an address.
-enum Numbered {
+enum NumberedItem {
     Issue(u64),
     /// A pull request, of a forge that numbers them apart from issues.
     Request(u64),
@@ -140,7 +140,7 @@ enum Numbered {
 }
 
 /// What an address names in this repository.
-fn numbered(address: &str, own: Option<&Remote>) -> Option<Numbered> {
+fn numbered(address: &str, own: Option<&Remote>) -> Option<NumberedItem> {
     let own = own?;
     let (place, path) = address.split_once("://")?.1.split_once('/')?;
     // The host of a remote has no port either.
@@ -161,10 +161,10 @@ fn numbered(address: &str, own: Option<&Remote>) -> Option<Numbered> {
     let kind = parts.next()?;
     let number = positive(parts.next()?)?;
     match kind {
-        "issues" | "work_items" if is_gitlab => Some(Numbered::Issue(number)),
+        "issues" | "work_items" if is_gitlab => Some(NumberedItem::Issue(number)),
         // A forge that shows a pull request at /pull/ or /pulls/ numbers it among the issues.
-        "issues" | "work_items" | "pull" | "pulls" => Some(Numbered::Either(number)),
-        "merge_requests" | "pull-requests" => Some(Numbered::Request(number)),
+        "issues" | "work_items" | "pull" | "pulls" => Some(NumberedItem::Either(number)),
+        "merge_requests" | "pull-requests" => Some(NumberedItem::Request(number)),
         _ => None,
     }
 }

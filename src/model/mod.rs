@@ -41,7 +41,7 @@ pub use event::{
 };
 pub use execution::{Execution, ExecutionEnd, NotCovered, TreeSnapshot};
 pub(crate) use flaw::Flaw;
-pub use gate::{APPROVAL, Approval, DecidedAt, Gate, GateStatus, LastSeen, Unsettled};
+pub use gate::{APPROVAL, Approval, DecidedAt, Gate, GateStatus, LastSeen, UnsettledActivity};
 pub use help::Help;
 pub(crate) use help::did_you_mean;
 #[doc(hidden)]
@@ -58,13 +58,13 @@ pub(crate) use mode::{MODE_FILE, VISIBLE, mode_file};
 pub use mode::{ModeFile, ModesChanged, Scope};
 pub(crate) use named::named;
 pub use problem::{Explain, Kind, Problem};
-pub use record::{ActivityRecorded, KeptEvidence, Obstacle, Skip, Unproved, WayAround};
+pub use record::{ActivityRecorded, KeptEvidence, MissingProof, Obstacle, Skip, WayAround};
 pub use remote::Remote;
 pub(crate) use remote::{secrets_in, without_login, without_secrets};
 pub use repair::LogRepaired;
-pub(crate) use repair::{LostRange, Renumbered};
+pub(crate) use repair::{LostRange, RenumberedEvent};
 #[doc(hidden)]
-pub use run::Owned;
+pub use run::OwnedState;
 pub use run::{Doing, ForkPoint, RunDocument, RunHead, RunStatus, RunSummary};
 pub(crate) use run::{LIMITS, SESSION_ENDED};
 pub(crate) use step::answer_in;
@@ -75,6 +75,6 @@ pub use suggestion::{command_line, quoted};
 pub(crate) use text::{beginning, counted, first_few, is_beginning, is_terminal_control};
 pub(crate) use time::FileTime;
 pub use time::{BadTime, DiskTime, Timestamp};
-pub use usage::{Amount, Cost, CostSum, Currency, Measured, ModelUsage, TimeUsed, Usage, UsageSum, UsageTotals};
+pub use usage::{Amount, Cost, CostSum, Currency, ModelUsage, PartialSum, TimeUsed, Usage, UsageSum, UsageTotals};
 #[doc(hidden)]
 pub use written::{pairs, seconds};

@@ -139,12 +139,12 @@ pub struct Skip {
     pub reason: String,
     /// What phases that were left require and the run could not show.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub unproved: Vec<Unproved>,
+    pub unproved: Vec<MissingProof>,
 }
 
 /// A command that a phase requires, and that was not seen to pass on the present files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Unproved {
+pub struct MissingProof {
     /// The phase.
     pub phase: StateName,
     /// The command, as the project names it.
@@ -217,7 +217,7 @@ impl Obstacle {
     }
 }
 
-impl fmt::Display for Unproved {
+impl fmt::Display for MissingProof {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` requires that `{}` was seen to pass: {}", self.phase, self.exec, self.why)
     }

@@ -13,7 +13,7 @@ pub struct LogRepaired {
     pub lost: Vec<LostRange>,
     /// Lines that got another position or number, including those of another branch that were appended to the first
     /// history.
-    pub renumbered: Vec<Renumbered>,
+    pub renumbered: Vec<RenumberedEvent>,
     /// Lost records that were recovered from their activity files.
     pub salvaged: Vec<ActivityRecorded>,
     /// What was wrong.
@@ -55,7 +55,7 @@ impl LostRange {
 
 /// A line that got another position or number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Renumbered {
+pub struct RenumberedEvent {
     /// The id of the event.
     pub id: EventId,
     /// Its old position.

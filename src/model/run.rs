@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::model::named::named;
 use crate::model::{
     Gate, GateStatus, IdList, Issue, Number, Question, RunId, Seq, SessionId, StateName, StepStatus, Steps, Timestamp,
-    Unsettled, WorkflowId,
+    UnsettledActivity, WorkflowId,
 };
 
 named! {
@@ -85,12 +85,12 @@ pub struct RunDocument {
     /// `limits`: `max_iterations`, `max_runtime_minutes`.
     pub limits: Map<String, Value>,
     /// The keys of `state` that flow writes.
-    pub state: Owned,
+    pub state: OwnedState,
 }
 
 /// The keys of `run.yaml`'s `state` that flow writes. A person may edit the first five; flow restores the others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Owned {
+pub struct OwnedState {
     /// `status`.
     pub status: RunStatus,
     /// `current_phase`: the phase that the run is in.
@@ -123,7 +123,7 @@ pub struct Owned {
     /// `unsettled`: the activities whose latest record failed or is blocked, in the phases where the run is, and those of
     /// other phases whose outcome came after the run had left.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub unsettled: Vec<Unsettled>,
+    pub unsettled: Vec<UnsettledActivity>,
     /// `gates`: the phases that only a person lets the run leave.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub gates: Vec<Gate>,
@@ -137,7 +137,7 @@ pub struct Owned {
     pub updated_at: Option<Timestamp>,
 }
 
-impl Owned {
+impl OwnedState {
     /// Whether the run is completed past a gate, or in it, without a person's decision: only an edit or a repair does that.
     #[must_use]
     pub fn is_undecided(&self) -> bool {
@@ -208,7 +208,7 @@ named! {
 impl Doing {
     /// Derives it from what `run.yaml` says.
     #[must_use]
-    pub fn of(run: &Owned) -> Option<Self> {
+    pub fn of(run: &OwnedState) -> Option<Self> {
         if run.is_undecided() {
             return Some(Self::Waiting);
         }
@@ -220,7 +220,7 @@ impl Doing {
             return Some(Self::Asking);
         }
         let is_here = |status| run.positions().any(|step| run.steps.get(step) == Some(status));
-        if is_here(StepStatus::Failed) || run.unsettled.iter().any(Unsettled::is_failure) {
+        if is_here(StepStatus::Failed) || run.unsettled.iter().any(UnsettledActivity::is_failure) {
             return Some(Self::Failing);
         }
         if is_here(StepStatus::Waiting) || run.unsettled.iter().any(|one| one.blocked) {

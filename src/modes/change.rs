@@ -12,7 +12,7 @@ use crate::model::{ModeName, RunId, Scope, SessionId, Suggestion, Timestamp, mod
 use crate::modes::error::{Error, Result, refused};
 use crate::modes::load::{ModeScope, ScopeReport, board, commit, concerned, mode, names, scope_of};
 use crate::modes::policy::{Admission, DenialKind, ModeOutcome, Policy, read_outcome, says_inactive, text_of};
-use crate::modes::state::{Board, Ended, ModeDraft, ModeRefusal, RequestDetails, why_over};
+use crate::modes::state::{Board, ModeDraft, ModeEnd, ModeRefusal, RequestDetails, why_over};
 use crate::modes::state_dir::LockedState;
 use crate::modes::{definition, late, say};
 use crate::runs::context::{Context, OpenedProject};
@@ -101,7 +101,7 @@ pub(super) fn is_dead(evidence: &str) -> bool {
 }
 
 /// The result of a change under the lock.
-pub(super) struct Done<T> {
+pub(super) struct ChangeResult<T> {
     pub(super) answer: T,
     pub(super) changed: bool,
     pub(super) warnings: Vec<String>,
@@ -282,7 +282,7 @@ pub(super) fn change_modes<T>(
     scope: &Scope,
     cause: Cause,
     act: impl FnOnce(&mut ModeDraft<'_>) -> Result<T, ModeRefusal>,
-) -> Result<Done<T>> {
+) -> Result<ChangeResult<T>> {
     let now = project.cx.clock.now();
     let wait = if cause == Cause::SessionEnd { HOOK_WAIT } else { project.cx.lock_wait()? };
     let request = project.cx.write_request(now, wait);
@@ -312,7 +312,7 @@ pub(super) fn change_modes<T>(
         let summary = summary(&draft);
         warnings.extend(commit(&mut locked, draft, &files, summary, now, &project.cx.ids)?);
     }
-    Ok(Done { answer, changed, warnings })
+    Ok(ChangeResult { answer, changed, warnings })
 }
 
 /// Writes the ends of sessions that their modes do not say yet. What cannot be written stays noted.
@@ -377,7 +377,7 @@ fn run_meant(cx: &Context, run: Option<&str>) -> Result<Option<RunId>> {
 }
 
 /// A warning about the run of a mode that ended, because the run does not end with it.
-fn run_goes_on(project: &OpenedProject, ended: &Ended) -> Option<String> {
+fn run_goes_on(project: &OpenedProject, ended: &ModeEnd) -> Option<String> {
     // The field may hold any text; what is not an id names no run.
     let (id, mode) = (RunId::new(ended.run.as_deref()?).ok()?, &ended.mode);
     let worked = format!("{mode} worked on run {id}, which");
@@ -411,7 +411,7 @@ pub(super) fn decision(admission: &Admission) -> (ModeDecision, Vec<ModeName>) {
 /// The summary of a commit, for the log.
 fn summary(draft: &ModeDraft<'_>) -> String {
     let mut sentences = draft.messages().to_vec();
-    for Ended { mode, scope, broken, .. } in draft.ended() {
+    for ModeEnd { mode, scope, broken, .. } in draft.ended() {
         sentences.push(match broken {
             Some(why) => format!("{mode} of {scope} was put aside: {why}"),
             None => format!("{mode} of {scope} ended"),

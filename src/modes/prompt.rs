@@ -75,7 +75,7 @@ fn bad_payload(why: String) -> Error {
 }
 
 /// The result of carrying out a plan.
-struct Followed {
+struct PromptEffects {
     active: Vec<ModeName>,
     completed: Vec<ModeName>,
     cancelled: Vec<ModeName>,
@@ -195,7 +195,7 @@ pub fn prompt(cx: &Context, request: &ModePromptRequest) -> Result<ModePromptRep
                 let others = if plan.cancel { say::active_for_all(&active, &scope) } else { Vec::new() };
                 Ok(Ok((followed, draft.messages().to_vec(), others)))
             }
-            Err(Stopped { requested, refusal, begun }) => {
+            Err(PlanRefusal { requested, refusal, begun }) => {
                 let error = refused(draft, &report, requested, &refusal, &begun);
                 // All or nothing: discard what earlier skills of this prompt changed.
                 draft.discard();
@@ -218,7 +218,7 @@ pub fn prompt(cx: &Context, request: &ModePromptRequest) -> Result<ModePromptRep
 }
 
 /// The messages about modes that began and ended.
-fn report_changes(project: &Project, scope: &Scope, report: &mut ModePromptReport, done: Followed) -> Result<()> {
+fn report_changes(project: &Project, scope: &Scope, report: &mut ModePromptReport, done: PromptEffects) -> Result<()> {
     if !report.deferred.is_empty() {
         let names: Vec<&str> = report.deferred.iter().map(ModeName::as_str).collect();
         let why = if done.cancelled.is_empty() && !report.skills.contains(&Skill::Cancel) {
@@ -273,7 +273,7 @@ fn report_active(project: &OpenedProject, policy: &Policy, scope: &Scope, report
 }
 
 /// Why a plan was not carried out completely.
-struct Stopped<'p> {
+struct PlanRefusal<'p> {
     /// The mode that could not begin.
     requested: &'p ModeName,
     refusal: Box<ModeRefusal>,
@@ -287,8 +287,9 @@ fn follow<'p>(
     policy: &Policy,
     scope: &Scope,
     plan: &'p Plan,
-) -> Result<Followed, Stopped<'p>> {
-    let mut followed = Followed { active: Vec::new(), completed: Vec::new(), cancelled: Vec::new(), begun: Vec::new() };
+) -> Result<PromptEffects, PlanRefusal<'p>> {
+    let mut followed =
+        PromptEffects { active: Vec::new(), completed: Vec::new(), cancelled: Vec::new(), begun: Vec::new() };
     if plan.cancel {
         for mode in policy.modes() {
             if draft.cancel(scope, &mode.name) {
@@ -300,7 +301,9 @@ fn follow<'p>(
         let Some(mode) = policy.mode(name) else { continue };
         let requested = match draft.request(scope, mode, &RequestDetails::default()) {
             Ok(requested) => requested,
-            Err(refusal) => return Err(Stopped { requested: name, refusal: Box::new(refusal), begun: followed.begun }),
+            Err(refusal) => {
+                return Err(PlanRefusal { requested: name, refusal: Box::new(refusal), begun: followed.begun });
+            }
         };
         let (decision, completed) = change::decision(&requested.admission);
         followed.completed.extend(completed);

@@ -1,7 +1,7 @@
 //! Messages about modes.
 
 use crate::model::{Explain as _, Help, ModeName, Scope, Suggestion};
-use crate::modes::policy::{Denial, DenialKind, Named, Policy, Skill, Why};
+use crate::modes::policy::{Denial, DenialKind, NamedSkill, Policy, Skill, Why};
 use crate::modes::state::{Active, Board, ModeRefusal};
 use crate::modes::state_dir::Sessions;
 
@@ -67,7 +67,7 @@ pub(super) fn conflict(skills: &[String]) -> String {
 }
 
 /// Why a skill that the prompt names did not begin, and how to begin or end it.
-pub(super) fn named_only(named: &Named) -> String {
+pub(super) fn named_only(named: &NamedSkill) -> String {
     let (skill, typed) = (named.skill.as_str(), &named.typed);
     match &named.why {
         Why::Denied(word) => format!("${skill} is not taken up: {word:?} stands before it in the same clause"),

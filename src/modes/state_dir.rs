@@ -17,7 +17,7 @@ use crate::store::local::layout::{LOG, LOG_TMP, QUARANTINE, SESSIONS, STATE};
 use crate::store::local::lock::note_of;
 use crate::store::local::log::LogTail;
 use crate::store::local::log_file::{LockedLog, unread};
-use crate::store::{Committed, Project, StoreError, WriteRequest};
+use crate::store::{CommitReceipt, Project, StoreError, WriteRequest};
 
 /// The directory `.flow/state`.
 #[derive(Debug)]
@@ -188,12 +188,12 @@ impl StateDir {
     }
 
     /// The positions of the log and of the files, and the events that the files do not show yet.
-    fn unshown(&self) -> Result<Unshown, StoreError> {
-        let Some(file) = self.dir.open_read(LOG)? else { return Ok(Unshown::default()) };
+    fn unshown(&self) -> Result<UnshownEvents, StoreError> {
+        let Some(file) = self.dir.open_read(LOG)? else { return Ok(UnshownEvents::default()) };
         // Another program may have replaced the visible set; the lock has the same position.
         let shown = self.shown()?.max(note_of(&self.dir).map_or(Seq(0), |note| note.seq));
         let tail = LogTail::read(&*file, shown).map_err(|fault| unread(&self.dir, fault))?;
-        Ok(Unshown { shown, last: tail.end.last, newer: unshown_of(tail.end.newer, shown) })
+        Ok(UnshownEvents { shown, last: tail.end.last, newer: unshown_of(tail.end.newer, shown) })
     }
 
     /// The position that the files show, according to the visible set.
@@ -232,7 +232,7 @@ impl StateDir {
 
 /// The positions of the log and of the files.
 #[derive(Debug, Default, PartialEq)]
-struct Unshown {
+struct UnshownEvents {
     shown: Seq,
     last: Seq,
     newer: Vec<Event>,
@@ -384,7 +384,7 @@ impl LockedState<'_> {
     ///
     /// # Panics
     /// When the event's position is not the next one, or when it is not about modes.
-    pub fn commit(&mut self, event: &Event) -> Result<Committed, StoreError> {
+    pub fn commit(&mut self, event: &Event) -> Result<CommitReceipt, StoreError> {
         assert!(event.seq == self.next_seq(), "BUG: event {} is not the next one", event.seq);
         let files = changes_of(event).expect("BUG: the event is not about modes");
         let line = seal(event);
@@ -414,7 +414,7 @@ impl LockedState<'_> {
             self.log.lock.note_seq(event.seq);
         }
         self.log.tail.end.advance(event);
-        Ok(Committed { seq: event.seq, lagging: lagging.map(|error| error.one_line()) })
+        Ok(CommitReceipt { seq: event.seq, lagging: lagging.map(|error| error.one_line()) })
     }
 
     /// Removes temporary files that dead writers left in the scopes of these files.

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use crate::model::{Doing, Unproved, beginning, is_terminal_control};
+use crate::model::{Doing, MissingProof, beginning, is_terminal_control};
 use crate::picture::usage::totals_in_words;
 use crate::picture::words::ran_as;
 use crate::runs::{ReportedWork, ShownUnit, WorkReport};
@@ -107,8 +107,8 @@ fn unit(unit: &ShownUnit) -> String {
     format!("{name}{} {}{message}", code(unit.step.as_str()), unit.status)
 }
 
-fn required(missing: &Unproved) -> String {
-    let Unproved { phase, exec, why, .. } = missing;
+fn required(missing: &MissingProof) -> String {
+    let MissingProof { phase, exec, why, .. } = missing;
     format!("{} requires {}: {}", code(phase.as_str()), code(exec), code(why))
 }
 

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::codec::LogScan;
-use crate::host::{BareRepository, MessageOf, Pushed, RefChange};
+use crate::host::{BareRepository, MessageOf, PushOutcome, RefChange};
 use crate::model::{KeptEvidence, RunId, Seq};
 use crate::remote::names::{key_of, run_of, work_digest};
 use crate::store::shared::{Carrier, NoAnswer, Put, PutAnswer, Tip, left_until};
@@ -149,15 +149,15 @@ impl GitCarrier {
             }
         }
         Ok(match self.repository.push(&below(&self.place, &changes), left_until(deadline)) {
-            Pushed::Done => {
+            PushOutcome::Done => {
                 // Otherwise the next fetch brings them.
                 let _ = self.repository.set_refs(&below(PLACE, &changes));
                 PutAnswer::Done
             }
-            Pushed::Stale => PutAnswer::Taken,
-            Pushed::Refused(why) => NoAnswer::Refused(why).into(),
-            Pushed::NotSent(why) => NoAnswer::NotReached(why).into(),
-            Pushed::Unknown(why) => PutAnswer::Unknown(why),
+            PushOutcome::Stale => PutAnswer::Taken,
+            PushOutcome::Refused(why) => NoAnswer::Refused(why).into(),
+            PushOutcome::NotSent(why) => NoAnswer::NotReached(why).into(),
+            PushOutcome::Unknown(why) => PutAnswer::Unknown(why),
         })
     }
 
@@ -364,10 +364,10 @@ impl Carrier for GitCarrier {
             }
             match self.repository.push(&below(&self.place, &changes), left_until(deadline)) {
                 // Another run was faster, or this one.
-                Pushed::Stale => return Ok(()),
-                Pushed::Done => {}
-                Pushed::Refused(why) => return Err(NoAnswer::Refused(why)),
-                Pushed::NotSent(why) | Pushed::Unknown(why) => return Err(why.into()),
+                PushOutcome::Stale => return Ok(()),
+                PushOutcome::Done => {}
+                PushOutcome::Refused(why) => return Err(NoAnswer::Refused(why)),
+                PushOutcome::NotSent(why) | PushOutcome::Unknown(why) => return Err(why.into()),
             }
             self.fetch(deadline)?;
             let last = self.last_commit(run)?;
@@ -416,10 +416,10 @@ impl Carrier for GitCarrier {
             gone.push(RefChange { name: work_ref(&key), from: Some(mark), to: None });
         }
         match self.repository.push(&below(&self.place, &gone), left) {
-            Pushed::Done => Ok(self.repository.set_refs(&below(PLACE, &gone))?),
-            Pushed::Stale => Err("another process changes the run".to_owned().into()),
-            Pushed::Refused(why) => Err(NoAnswer::Refused(why)),
-            Pushed::NotSent(why) | Pushed::Unknown(why) => Err(why.into()),
+            PushOutcome::Done => Ok(self.repository.set_refs(&below(PLACE, &gone))?),
+            PushOutcome::Stale => Err("another process changes the run".to_owned().into()),
+            PushOutcome::Refused(why) => Err(NoAnswer::Refused(why)),
+            PushOutcome::NotSent(why) | PushOutcome::Unknown(why) => Err(why.into()),
         }
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::disk::{Dir, DiskError, FileLock, Rename, Taken};
+use crate::disk::{Dir, DiskError, FileLock, LockOutcome, Rename};
 use crate::model::{Timestamp, hex, named};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::user_state::{make_user_state, user_state};
@@ -103,7 +103,7 @@ impl Thing {
 
 /// What was accepted in a project.
 #[derive(Debug, Serialize, Deserialize)]
-struct Accepted {
+struct AcceptanceFile {
     v: u64,
     /// The project's directory.
     project: String,
@@ -119,7 +119,7 @@ struct AcceptedEntry {
     at: Timestamp,
 }
 
-impl Accepted {
+impl AcceptanceFile {
     /// What was accepted in `root`, the directory of a project or repository; nothing if that cannot be read.
     fn read(cx: &Context, root: &Path) -> Self {
         // The directory is the same by whatever links it is named.
@@ -152,13 +152,13 @@ pub(crate) fn is_accepted_in(cx: &Context, root: &Path, things: &[Thing]) -> boo
     if things.is_empty() {
         return true;
     }
-    let known = Accepted::read(cx, root);
+    let known = AcceptanceFile::read(cx, root);
     things.iter().all(|thing| known.holds(thing))
 }
 
 /// Whether a store was accepted that the repository in `root` calls `name`, wherever it is.
 pub(crate) fn is_store_accepted_elsewhere(cx: &Context, root: &Path, name: &str) -> bool {
-    let known = Accepted::read(cx, root);
+    let known = AcceptanceFile::read(cx, root);
     known.entries.iter().any(|entry| entry.kind == AcceptedKind::Store.as_str() && entry.what == name)
 }
 
@@ -175,9 +175,9 @@ pub(crate) fn accept_in(cx: &Context, root: &Path, things: &[Thing]) -> bool {
 }
 
 fn add(cx: &Context, root: &Path, dir: &Dir, things: &[Thing]) -> Result<(), DiskError> {
-    let Taken::Ours(_lock) = FileLock::take(dir, LOCK, WAIT)? else { return Ok(()) };
+    let LockOutcome::Ours(_lock) = FileLock::take(dir, LOCK, WAIT)? else { return Ok(()) };
     // Read again: another process may have written since.
-    let mut known = Accepted::read(cx, root);
+    let mut known = AcceptanceFile::read(cx, root);
     // Another version of flow wrote the file, in a form that this one does not know: leave it alone.
     if known.v != VERSION {
         return Ok(());

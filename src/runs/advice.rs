@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::engine::{Action, History, InDoubt, Plan, UnitWork};
 use crate::machine::Machine;
 use crate::model::{
-    ActivityStatus, Execution, GateStatus, LastSeen, Obstacle, Question, ReportType, RunDocument, RunId, StateName,
-    StepStatus, Suggestion, Unproved, WorkflowId, slug,
+    ActivityStatus, Execution, GateStatus, LastSeen, MissingProof, Obstacle, Question, ReportType, RunDocument, RunId,
+    StateName, StepStatus, Suggestion, WorkflowId, slug,
 };
 use crate::runs::commands::{NamedNow, RunAgain, answer, naming_files, prove, reopen, report, wait_for_commands};
 use crate::runs::driver::{CommandSource, Driver, is_unknown_driver};
@@ -101,7 +101,7 @@ pub(super) fn advice(
     driver: Option<Driver>,
     seen: LastSeen,
     named_now: &dyn Fn(&Execution) -> NamedNow,
-    is_kept: &dyn Fn(&Unproved) -> bool,
+    is_kept: &dyn Fn(&MissingProof) -> bool,
 ) -> Advice {
     let run = history.state().id();
     let words = Words { history, run, workflow: &history.state().document().workflow, seen, named_now, is_kept };
@@ -222,7 +222,7 @@ struct Words<'a> {
     workflow: &'a WorkflowId,
     seen: LastSeen,
     named_now: &'a dyn Fn(&Execution) -> NamedNow,
-    is_kept: &'a dyn Fn(&Unproved) -> bool,
+    is_kept: &'a dyn Fn(&MissingProof) -> bool,
 }
 
 impl Words<'_> {
@@ -303,7 +303,7 @@ impl Words<'_> {
     }
 
     /// Run what is required, or do away with what keeps it from being a proof.
-    fn show(&self, missing: &Unproved) -> Advice {
+    fn show(&self, missing: &MissingProof) -> Advice {
         let (run, advice) = (prove(self.run, missing), Advice::default());
         match missing.obstacle {
             None => Advice { command: Some(run), ..advice },
@@ -317,7 +317,7 @@ impl Words<'_> {
     }
 
     /// Run what `phase` requires, or leave it without that for a reason.
-    fn prove(&self, phase: &StateName, missing: &[Unproved], machine: Option<&Machine>) -> Advice {
+    fn prove(&self, phase: &StateName, missing: &[MissingProof], machine: Option<&Machine>) -> Advice {
         let mut advice = missing.first().map(|one| self.show(one)).unwrap_or_default();
         let Some(machine) = machine else { return advice };
         let is_behind = missing.first().is_some_and(|one| one.is_behind);

@@ -4,19 +4,19 @@ use std::fmt::Display;
 
 use serde_json::json;
 
-use crate::model::{Execution, Question, ReportType, RunId, StateName, Suggestion, Unproved, WorkflowId};
+use crate::model::{Execution, MissingProof, Question, ReportType, RunId, StateName, Suggestion, WorkflowId};
 
 /// The command that shows what is missing. It names the phase if the run is not there.
-pub(crate) fn prove(run: &RunId, missing: &Unproved) -> Suggestion {
+pub(crate) fn prove(run: &RunId, missing: &MissingProof) -> Suggestion {
     asked_as(run_in_phase(run, missing), missing.last.as_deref()).value(&missing.exec)
 }
 
 /// The same with files to be named that count.
-pub(crate) fn naming_files(run: &RunId, missing: &Unproved) -> Suggestion {
+pub(crate) fn naming_files(run: &RunId, missing: &MissingProof) -> Suggestion {
     run_in_phase(run, missing).example("input", "GLOB").value(&missing.exec)
 }
 
-fn run_in_phase(run: &RunId, missing: &Unproved) -> Suggestion {
+fn run_in_phase(run: &RunId, missing: &MissingProof) -> Suggestion {
     let phase = missing.is_elsewhere.then_some(&missing.phase);
     Suggestion::flow("exec").option("run-id", run).maybe("phase", phase)
 }

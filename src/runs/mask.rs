@@ -12,8 +12,8 @@ mod words;
 
 use std::ops::Range;
 
-use decoded::{Decoded, of_json};
-use known::Known;
+use decoded::{DecodedText, of_json};
+use known::KnownSecrets;
 pub(super) use text::steps;
 use text::{MASK, MASKED, Secret, Text, is_of_word};
 use words::is_option_of_secret;
@@ -24,13 +24,13 @@ const STRINGS: usize = 3;
 /// What to mask.
 #[derive(Debug, Default)]
 pub(super) struct Mask {
-    known: Known,
+    known: KnownSecrets,
 }
 
 impl Mask {
     /// Masks these values wherever they stand, and whatever looks like a secret.
     pub(super) fn of(values: impl IntoIterator<Item = Vec<u8>>) -> Self {
-        Self { known: Known::of(values) }
+        Self { known: KnownSecrets::of(values) }
     }
 
     /// The text without secrets.
@@ -59,7 +59,7 @@ impl Mask {
     fn secrets(&self, text: &[u8]) -> Vec<Range<usize>> {
         let mut secrets = Vec::new();
         let mut is_found = vec![false; text.len()];
-        let mut layer = Decoded::plain(text);
+        let mut layer = DecodedText::plain(text);
         for depth in 0..=STRINGS {
             let mut found = self.known.find(&layer.bytes);
             found.extend(secrets_by_looks(&layer.bytes));

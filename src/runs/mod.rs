@@ -57,7 +57,7 @@ pub use live::export::{ExportFormat, ExportReport, save_export};
 pub use live::feed::Feed;
 pub use live::feed_run::{Cursor, EventsAfter, FeedRun, run_report, whole_run};
 pub use live::keeper::Keeper;
-pub use live::observe::{DriftReport, Observed, RunReport, RunRequest, ShownDifference, ShownQuestion, WholeRun};
+pub use live::observe::{DriftReport, ObservedRun, RunReport, RunRequest, ShownDifference, ShownQuestion, WholeRun};
 pub use live::phases::phase_uses;
 pub use live::stats::{PhaseUse, PhaseUses, WorkflowUse};
 pub use look::attention::{AttentionReport, AttentionRequest, attention};

@@ -10,7 +10,7 @@ use crate::disk::{DiskError, Operation};
 use crate::model::{Help, Kind, Problem, Suggestion};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
-use crate::store::{Initialised, Project, StoreError};
+use crate::store::{InitOutcome, Project, StoreError};
 
 /// A `.flow` that a command has made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -71,7 +71,7 @@ impl Context {
     ///
     /// # Errors
     /// `home_directory` if it would be that of the user, [`crate::runs::Error::Store`] when it cannot be created or used.
-    pub fn init_project(&self, with_schemas: bool) -> Result<(OpenedProject, Initialised)> {
+    pub fn init_project(&self, with_schemas: bool) -> Result<(OpenedProject, InitOutcome)> {
         let request = self.write_request(self.now(), self.lock_wait()?);
         let flow = match self.named()? {
             Some(named) => named,

@@ -1,8 +1,8 @@
 //! Messages and help for refusals.
 
-use crate::engine::{GateTurn, Refusal, ReportRefusal, StepFault, Unanswered, Undone, state_names};
+use crate::engine::{GateTurn, Refusal, ReportRefusal, StepFault, UnansweredQuestion, Undone, state_names};
 use crate::model::{
-    ActivityStatus, Help, Kind, LastSeen, Problem, RunId, Seq, StateName, Suggestion, Unproved, WayAround,
+    ActivityStatus, Help, Kind, LastSeen, MissingProof, Problem, RunId, Seq, StateName, Suggestion, WayAround,
     did_you_mean, slug,
 };
 use crate::runs::commands::{self, answer, prove};
@@ -291,7 +291,7 @@ fn not_at_end(run: &RunId) -> Help {
 }
 
 /// The help for commands that phases require.
-fn not_proved(run: &RunId, missing: &[Unproved]) -> Help {
+fn not_proved(run: &RunId, missing: &[MissingProof]) -> Help {
     let mut help = Help::default();
     let (mut named, mut changes) = (Vec::new(), Vec::new());
     for one in missing {
@@ -342,8 +342,8 @@ fn begin(run: &RunId, phase: &StateName) -> Suggestion {
 }
 
 /// The help for an open question that keeps the run in its phase.
-fn unanswered(run: &RunId, open: &Unanswered) -> Help {
-    let Unanswered { question, workflow, in_document } = open;
+fn unanswered(run: &RunId, open: &UnansweredQuestion) -> Help {
+    let UnansweredQuestion { question, workflow, in_document } = open;
     // The document is authoritative: an answer in the log would leave its question open.
     let way = if *in_document {
         Help::from("answer it as ") + resume(run) + " says"

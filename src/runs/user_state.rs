@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::codec::digest;
-use crate::disk::{Dir, DiskError, FileLock, Links, Taken, Trust, append_bounded, replace_unflushed};
+use crate::disk::{Dir, DiskError, FileLock, Links, LockOutcome, Trust, append_bounded, replace_unflushed};
 use crate::model::Explain as _;
 use crate::runs::context::Context;
 
@@ -75,7 +75,7 @@ pub(super) fn log_once(cx: &Context, what: &str) {
 
 fn add_once(cx: &Context, dir: &Dir, what: &str) -> Result<(), DiskError> {
     // Several hooks of a session may begin at the same moment.
-    let Taken::Ours(_lock) = FileLock::take(dir, LOG_LOCK, WAIT)? else { return Ok(()) };
+    let LockOutcome::Ours(_lock) = FileLock::take(dir, LOG_LOCK, WAIT)? else { return Ok(()) };
     let text = dir.read_text(LOG, LOG_BYTES).ok().flatten().unwrap_or_default();
     // Each line begins with its time.
     if text.lines().any(|line| matches!(line.split_once(' '), Some((_, known)) if known == what)) {

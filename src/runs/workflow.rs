@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::catalog::{Catalog, CatalogError, FoundWorkflow, Origin, definition_text, names_a_file, too_large};
 use crate::disk::read_named;
 use crate::machine::{
-    Diagnostic, Form, Machine, Notation, Requirement, State, Transition, Written, compile_text, description, unsaid,
-    write,
+    Diagnostic, Form, Machine, Notation, Requirement, State, Transition, WrittenDefinition, compile_text, description,
+    unsaid, write,
 };
 use crate::model::{Help, Kind, Problem, StateName, Suggestion, WorkflowId, limits};
 use crate::runs::context::Context;
@@ -190,7 +190,7 @@ pub fn workflow_convert(cx: &Context, request: &WorkflowConvertRequest) -> Resul
         let (id, from) = (machine.id().clone(), machine.notation());
         return Ok(WorkflowConvertReport { id, from, to, text, losses: Vec::new() });
     }
-    let Written { text, mut losses } = write(&machine, to, description.as_deref());
+    let WrittenDefinition { text, mut losses } = write(&machine, to, description.as_deref());
     losses.extend(unsaid);
     Ok(WorkflowConvertReport { id: machine.id().clone(), from: machine.notation(), to, text, losses })
 }

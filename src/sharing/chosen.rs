@@ -16,7 +16,7 @@ use crate::runs::{
     is_store_accepted_elsewhere, show_events, without_dots,
 };
 use crate::sharing::name::StoreName;
-use crate::store::shared::{Carrier, Shared, Unaccepted};
+use crate::store::shared::{Carrier, Shared, UnacceptedRuns};
 use crate::store::{Address, RunStore, StoreError, UnacceptedStore};
 
 /// Takes the store that the project's configuration names, if the user has accepted it.
@@ -37,7 +37,7 @@ impl ChoosesStore for SharedStores {
                 UnacceptedStore { at, place: Err(Box::new(error.problem())), has_moved: false }
             }
         };
-        Ok(Some(Arc::new(Unaccepted::new((**project).clone(), unaccepted))))
+        Ok(Some(Arc::new(UnacceptedRuns::new((**project).clone(), unaccepted))))
     }
 }
 

@@ -122,7 +122,7 @@ pub(in crate::store) fn last_number(events: &[Event]) -> Number {
 
 /// The result of a commit: its events are on stable storage.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Committed {
+pub struct CommitReceipt {
     /// The position of its last event.
     pub seq: Seq,
     /// Why a projection could not be updated, if so. The next command updates it.

@@ -18,14 +18,14 @@ mod run_store;
 pub mod shared;
 mod work;
 
-pub use crate::codec::{LogEnd, LogLine, LogScan, Skipped};
+pub use crate::codec::{FaultyLine, LogEnd, LogLine, LogScan};
 pub use address::{Address, Document};
-pub use batch::{ActivityFile, Batch, Committed, Merge, NewRun};
+pub use batch::{ActivityFile, Batch, CommitReceipt, Merge, NewRun};
 pub use chores::LocalChores;
 pub use displaced::DisplacedEvents;
 pub use error::{HiddenRun, StoreError, UnacceptedStore};
 pub use flaw::StoreFlaw;
-pub(crate) use local::Initialised;
+pub(crate) use local::InitOutcome;
 pub(crate) use local::TreeCache;
 pub(crate) use local::git_stamp;
 pub use local::{Project, PrunePlace};

@@ -14,7 +14,7 @@ use crate::codec::{LogEnd, LogScan};
 use crate::disk::{FilePart, Stat};
 use crate::model::{Event, KeptEvidence, Number, RunId, RunSummary, Seq, Timestamp, limits};
 use crate::store::address::{Address, Document};
-use crate::store::batch::{ActivityFile, Batch, Committed, Merge, NewRun};
+use crate::store::batch::{ActivityFile, Batch, CommitReceipt, Merge, NewRun};
 use crate::store::chores::LocalChores;
 use crate::store::displaced::DisplacedEvents;
 use crate::store::error::{HiddenRun, StoreError, UnacceptedStore};
@@ -469,12 +469,12 @@ pub trait RunWriter: fmt::Debug {
     /// Before the commit point: any [`StoreError`], and nothing has changed; [`StoreError::Conflict`] when another
     /// writer committed first. At the commit point: [`StoreError::Unconfirmed`]; the events may or may not be durable,
     /// and a retry with the same operation id is safe. After the commit point there are no errors; see
-    /// [`Committed::lagging`].
+    /// [`CommitReceipt::lagging`].
     ///
     /// # Panics
     /// If the position of an event is not after the log's last one. That is a bug in the caller, and must never reach a
     /// log.
-    fn commit(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<Committed, StoreError>;
+    fn commit(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<CommitReceipt, StoreError>;
 
     /// Says to readers elsewhere how far the run is: the writer of its last events may have died before it did. What this
     /// does not achieve is found in the log. By default all readers look at the log.
@@ -551,12 +551,12 @@ pub struct MaybeOpen {
     /// What the store found out about the runs; `None` if it cannot cache anything.
     pub(in crate::store) seen: Option<SeenRuns>,
     /// As many of the last ones are copies of shared runs.
-    pub(in crate::store) copies: Copied,
+    pub(in crate::store) copies: CopyCounts,
 }
 
 /// How many runs of a [`MaybeOpen`] are copies of shared runs, and what was found out about these.
 #[derive(Debug, Default)]
-pub(in crate::store) struct Copied {
+pub(in crate::store) struct CopyCounts {
     pub(in crate::store) known: usize,
     pub(in crate::store) ids: usize,
     pub(in crate::store) seen: Option<SeenRuns>,

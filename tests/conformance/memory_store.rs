@@ -12,7 +12,7 @@ use flowrun::disk::FilePart;
 use flowrun::model::{Event, Number, RunId, Seq, Timestamp};
 use flowrun::store::StoreError;
 use flowrun::store::WriteRequest;
-use flowrun::store::{ActivityFile, Batch, Committed, Merge, NewRun};
+use flowrun::store::{ActivityFile, Batch, CommitReceipt, Merge, NewRun};
 use flowrun::store::{Address, Document};
 use flowrun::store::{Position, Presence, RunStamp, RunStore, RunWriter, StoredRun};
 
@@ -306,7 +306,7 @@ impl RunWriter for MemoryWriter<'_> {
         self.change(|run| drop(run.evidence.insert(name.to_owned(), bytes.to_vec())))
     }
 
-    fn commit(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<Committed, StoreError> {
+    fn commit(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<CommitReceipt, StoreError> {
         let lines = batch.sealed(self.end.last)?;
         let last = batch.events.last().expect("BUG: nothing is committed");
         batch.refuse_full(self.run.id())?;
@@ -315,7 +315,7 @@ impl RunWriter for MemoryWriter<'_> {
             run.publish(Some(batch.old_text), batch.new_text, merge);
         })?;
         self.end.advance(last);
-        Ok(Committed { seq: last.seq, lagging: None })
+        Ok(CommitReceipt { seq: last.seq, lagging: None })
     }
 
     fn roll_forward(

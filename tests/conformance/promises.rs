@@ -9,7 +9,7 @@ use flowrun::model::{
 };
 use flowrun::store::RunStamp;
 use flowrun::store::{
-    ActivityFile, Batch, Committed, NewRun, Position, RunWriter, StoreError, StoredRun, WorkChange, WriteRequest,
+    ActivityFile, Batch, CommitReceipt, NewRun, Position, RunWriter, StoreError, StoredRun, WorkChange, WriteRequest,
     Writer,
 };
 use serde_json::json;
@@ -68,7 +68,7 @@ fn begun(keeper: &dyn Keeper) -> Box<dyn StoredRun> {
 }
 
 /// Commits these events on top of the text that shows the one before.
-fn commit(writer: &mut dyn RunWriter, events: &[Event]) -> Result<Committed, StoreError> {
+fn commit(writer: &mut dyn RunWriter, events: &[Event]) -> Result<CommitReceipt, StoreError> {
     let (before, last) = (events[0].seq.0 - 1, events.last().unwrap().seq.0);
     let (old_text, new_text, work) = (&text(before), &text(last), WorkChange::default());
     writer.commit(&Batch { events, earlier: &[], old_text, new_text, work }, &mut |_| None)
@@ -269,7 +269,7 @@ pub fn a_text_that_a_person_saves_during_a_commit_is_merged(keeper: &dyn Keeper)
     let (events, work) = (&[plain(2, "waits")], WorkChange::default());
     let batch = Batch { events, earlier: &[], old_text: &old, new_text: &new, work };
     let committed = writer.commit(&batch, &mut |saved| Some(format!("{saved}merged: 2\n"))).unwrap();
-    assert_eq!(committed, Committed { seq: Seq(2), lagging: None });
+    assert_eq!(committed, CommitReceipt { seq: Seq(2), lagging: None });
     assert_eq!(run.text().unwrap().as_deref(), Some("saved: 1\nmerged: 2\n"));
 }
 

@@ -31,7 +31,7 @@ fn check(prompts: &[Case]) {
     try_all(prompts, |Case(prompt, begins, told)| {
         let skills = skills(prompt);
         let asked: Vec<&str> = skills.asked.iter().map(flowrun::modes::policy::Skill::as_str).collect();
-        let of = |named: &flowrun::modes::policy::Named| match named.why {
+        let of = |named: &flowrun::modes::policy::NamedSkill| match named.why {
             Why::Denied(_) => format!("denied {}", named.skill.as_str()),
             Why::Ending => format!("cancel {}", named.skill.as_str()),
             Why::Mentioned => format!("how {}", named.skill.as_str()),

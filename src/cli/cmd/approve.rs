@@ -4,13 +4,13 @@ use std::io::{self, IsTerminal};
 
 use crate::cli::args::{ApproveArgs, ReasonArgs};
 use crate::cli::exit::Exit;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{self, TextPage, or_empty};
 use crate::cli::prompt::Prompt;
 use crate::model::{DecidedAt, GateStatus, LastSeen};
 use crate::runs::{self, ApproveReport, ApproveRequest, Context, Error, GateReport, ShownSkip};
 
-pub(super) fn run(cx: &Context, approves: bool, args: ApproveArgs, out: &mut Out) -> Ended {
+pub(super) fn run(cx: &Context, approves: bool, args: ApproveArgs, out: &mut Out) -> CliResult {
     let Some((report, gate)) = decide(cx, approves, args, out)? else {
         out.aside("nothing is decided\n");
         return Ok(Exit::NeedsHuman);
@@ -21,10 +21,10 @@ pub(super) fn run(cx: &Context, approves: bool, args: ApproveArgs, out: &mut Out
 }
 
 /// A decision, and the gate as it was before; `None` for a retry, which finds no gate that waits.
-type Decided = (ApproveReport, Option<GateReport>);
+type ApprovalOutcome = (ApproveReport, Option<GateReport>);
 
 /// Shows what is decided on, and records the decision; `None` if the person does not go through with it.
-fn decide(cx: &Context, approves: bool, args: ApproveArgs, out: &Out) -> Result<Option<Decided>, Error> {
+fn decide(cx: &Context, approves: bool, args: ApproveArgs, out: &Out) -> Result<Option<ApprovalOutcome>, Error> {
     runs::refuse_agents(cx)?;
     for (stream, is_terminal) in
         [("standard input", io::stdin().is_terminal()), ("standard error", io::stderr().is_terminal())]

@@ -1,13 +1,13 @@
 //! `demo`.
 
 use crate::cli::args::DemoArgs;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{FAINT, STRONG, TextPage, clean};
-use crate::demo::{DemoReport, DemoRequest, Told, demo};
+use crate::demo::{DemoLine, DemoReport, DemoRequest, demo};
 use crate::model::quoted;
 use crate::runs::Context;
 
-pub(super) fn run(cx: &Context, args: DemoArgs, out: &mut Out) -> Ended {
+pub(super) fn run(cx: &Context, args: DemoArgs, out: &mut Out) -> CliResult {
     let request = DemoRequest { dir: args.dir, board: args.board };
     let is_json = out.is_json();
     let report = demo(cx, &request, &mut |told| {
@@ -18,11 +18,11 @@ pub(super) fn run(cx: &Context, args: DemoArgs, out: &mut Out) -> Ended {
     Ok(out.answer(&report, |page| end(&report, page)))
 }
 
-fn line(told: Told<'_>) -> String {
+fn line(told: DemoLine<'_>) -> String {
     match told {
-        Told::Heading(text) => format!("\n{STRONG}{text}{STRONG:#}\n\n"),
-        Told::Command(text) => format!("{FAINT}{}{FAINT:#}\n", clean(text)),
-        Told::Output(text) => format!("{}\n", clean(text)),
+        DemoLine::Heading(text) => format!("\n{STRONG}{text}{STRONG:#}\n\n"),
+        DemoLine::Command(text) => format!("{FAINT}{}{FAINT:#}\n", clean(text)),
+        DemoLine::Output(text) => format!("{}\n", clean(text)),
     }
 }
 

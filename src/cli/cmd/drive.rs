@@ -2,13 +2,13 @@
 
 use crate::cli::args::DriveArgs;
 use crate::cli::exit::Exit;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::page::TextPage;
 use crate::cli::prompt::Prompt;
 use crate::drive::{self, Choose, DriveReport, DriveRequest, DriveStop, Person, StateOutput};
 use crate::runs::Context;
 
-pub(super) fn run(cx: &Context, args: DriveArgs, out: &mut Out) -> Ended {
+pub(super) fn run(cx: &Context, args: DriveArgs, out: &mut Out) -> CliResult {
     let DriveArgs { graph, run_id: run, on, dir, types, choose, choose_url, max_iter, timeout, goal, session } = args;
     let choose = match (choose, choose_url) {
         (Some(command), _) => Choose::Command(command),

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use crate::cli::args::{CallerArgs, EmitArgs};
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::runs::{self, Context, EmitRequest, Error, ReportRequest, Source, parse_batch, read_source};
 
-pub(super) fn run(cx: &Context, args: EmitArgs, out: &mut Out) -> Ended {
+pub(super) fn run(cx: &Context, args: EmitArgs, out: &mut Out) -> CliResult {
     // Programs that know rp1 look for this word.
     out.error_word = "Error";
     let request = request(cx, args)?;

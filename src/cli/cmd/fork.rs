@@ -1,11 +1,11 @@
 //! `fork`.
 
 use crate::cli::args::ForkArgs;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::progress::while_waiting;
 use crate::runs::{self, Context, ForkReport, ForkRequest};
 
-pub(super) fn run(cx: &Context, args: ForkArgs, out: &mut Out) -> Ended {
+pub(super) fn run(cx: &Context, args: ForkArgs, out: &mut Out) -> CliResult {
     let ForkArgs { run, at, id, reason, workflow_now, session, local } = args;
     let request = ForkRequest { run, at, id, reason, workflow_now, session, local };
     let report = while_waiting("forking", || runs::fork(cx, &request))?;

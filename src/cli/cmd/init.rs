@@ -3,11 +3,11 @@
 use clap_complete::Shell;
 
 use crate::cli::args::InitArgs;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::shell::write_script;
 use crate::runs::{self, Context, Error, InitRequest};
 
-pub(super) fn init(cx: &Context, args: &InitArgs, out: &mut Out) -> Ended {
+pub(super) fn init(cx: &Context, args: &InitArgs, out: &mut Out) -> CliResult {
     let request = InitRequest { schemas: args.schemas };
     let report = if args.here { runs::init(&cx.also_in_home(), &request)? } else { runs::init(cx, &request)? };
     if report.created.iter().any(|name| name == "schemas/") {
@@ -23,7 +23,7 @@ pub(super) fn init(cx: &Context, args: &InitArgs, out: &mut Out) -> Ended {
     }))
 }
 
-pub(super) fn completions(shell: Shell, out: &mut Out) -> Ended {
+pub(super) fn completions(shell: Shell, out: &mut Out) -> CliResult {
     let mut script = Vec::new();
     write_script(shell, &mut script).map_err(|error| Error::input("the completion script", &error))?;
     Ok(out.plain(&String::from_utf8_lossy(&script)))

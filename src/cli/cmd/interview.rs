@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::args::{AnswerSource, BeginArgs, InterviewCommand};
 use crate::cli::cmd::record::source;
 use crate::cli::exit::Exit;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{CARE, GOOD, TextPage, or_empty};
 use crate::cli::person::Person;
 use crate::cli::prompt::Prompt;
@@ -19,7 +19,7 @@ use crate::interviews::{
 use crate::model::{Kind, Problem};
 use crate::runs::{self, Context, Source};
 
-pub(super) fn run(cx: &Context, command: InterviewCommand, out: &mut Out) -> Ended {
+pub(super) fn run(cx: &Context, command: InterviewCommand, out: &mut Out) -> CliResult {
     match command {
         InterviewCommand::Start(begin) => start(cx, begin, out),
         InterviewCommand::Next { document } => {
@@ -138,7 +138,7 @@ fn answer_text(
     Ok((text, meant))
 }
 
-fn start(cx: &Context, begin: BeginArgs, out: &mut Out) -> Ended {
+fn start(cx: &Context, begin: BeginArgs, out: &mut Out) -> CliResult {
     let report = interviews::start(cx, &request(begin))?;
     if report.begun {
         out.committed(format!("the interview in {} was begun", report.document.display()));
@@ -174,7 +174,7 @@ fn of_next(page: &mut TextPage, next: &InterviewNext) {
     page.each("next", &next.command);
 }
 
-fn answer_with(cx: &Context, request: AnswerRequest, out: &mut Out) -> Ended {
+fn answer_with(cx: &Context, request: AnswerRequest, out: &mut Out) -> CliResult {
     let report = interviews::answer(cx, &request)?;
     let number = report.question;
     out.committed(format!("question {number} is {} in {}", report.status.as_str(), report.document.display()));
@@ -215,7 +215,7 @@ fn status(report: &InterviewStatusReport, page: &mut TextPage) {
     of_next(page, &report.next);
 }
 
-fn finish(cx: &Context, document: PathBuf, content: Option<PathBuf>, early: bool, out: &mut Out) -> Ended {
+fn finish(cx: &Context, document: PathBuf, content: Option<PathBuf>, early: bool, out: &mut Out) -> CliResult {
     let content = match content {
         Some(path) => Some(read_content(&source(cx, &path)?)?),
         None => None,
@@ -243,7 +243,7 @@ const A_COPY: &str = "a copy with all answers is kept";
 const ELSEWHERE: &str =
     "the document is not in this checkout, and if it is in another one, that one still has the interview";
 
-fn abandon(cx: &Context, document: PathBuf, yes: bool, out: &mut Out) -> Ended {
+fn abandon(cx: &Context, document: PathBuf, yes: bool, out: &mut Out) -> CliResult {
     let status = if yes { None } else { Some(interviews::status(cx, &document)) };
     let what = match status {
         Some(Ok(status)) => {
@@ -290,7 +290,7 @@ fn abandon(cx: &Context, document: PathBuf, yes: bool, out: &mut Out) -> Ended {
     }))
 }
 
-fn talk(cx: &Context, request: &TalkRequest, out: &mut Out) -> Ended {
+fn talk(cx: &Context, request: &TalkRequest, out: &mut Out) -> CliResult {
     let report = interviews::run(cx, request, &mut Person::new(out))?;
     out.committed(format!("{} questions were answered in {}", report.answered, report.document.display()));
     out.warnings(&report.warnings);

@@ -4,7 +4,7 @@ use crate::cli::args::ListArgs;
 use crate::cli::cmd::look::usage::usage_or_dash;
 use crate::cli::cmd::run_rows::{rows, short_names};
 use crate::cli::cmd::worktrees;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::page::TextPage;
 use crate::cli::progress::while_waiting;
 use crate::model::{Timestamp, counted};
@@ -13,7 +13,7 @@ use crate::runs::{self, Card, Context, Error, ListFilter, ListReport, ListUsage,
 /// How many runs are shown unless a limit is given; programs get all.
 const SHOWN: usize = 20;
 
-pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> Ended {
+pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> CliResult {
     let ListArgs { attention, worktrees, status, feature, search, workflow, session, since, sort, usage, limit } = args;
     let since = match since.map(|text| parse_since(&text, cx.now())).transpose() {
         Ok(since) => since,

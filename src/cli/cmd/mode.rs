@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::cli::args::{ModeCommand, ReviewArg, ScopeArgs};
 use crate::cli::cmd::record::source;
 use crate::cli::exit::Exit;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{self, TextPage, or_dash, unquoted};
 use crate::model::{ModeName, limits};
 use crate::modes::policy::ModeKind;
@@ -19,7 +19,7 @@ use crate::modes::{
 };
 use crate::runs::{self, Context, Source};
 
-pub(super) fn run(cx: &Context, command: ModeCommand, out: &mut Out) -> Ended {
+pub(super) fn run(cx: &Context, command: ModeCommand, out: &mut Out) -> CliResult {
     match command {
         ModeCommand::Request { mode, scope, review, run_id } => {
             let review_clean = review.map(ReviewArg::is_clean);
@@ -139,7 +139,7 @@ fn of_decided(page: &mut TextPage, decided: Option<&DecidedBy>) {
     page.each("hides", decided.hides.as_ref().map(|file| file.display()));
 }
 
-fn write(cx: &Context, command: ModeCommand, out: &mut Out) -> Ended {
+fn write(cx: &Context, command: ModeCommand, out: &mut Out) -> CliResult {
     let ModeCommand::Write { mode, scope, data, active, phase, iteration, outcome, run_id, review } = command else {
         return Ok(Exit::Usage);
     };

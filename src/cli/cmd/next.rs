@@ -1,12 +1,12 @@
 //! `next` and `advance`.
 
 use crate::cli::args::{AdvanceArgs, CallerArgs, RunArg};
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{self, TextPage};
 use crate::model::StateName;
 use crate::runs::{self, AdvanceReport, AdvanceRequest, Context, NextStatesReport, NextStatesRequest};
 
-pub(super) fn next(cx: &Context, run: RunArg, out: &mut Out) -> Ended {
+pub(super) fn next(cx: &Context, run: RunArg, out: &mut Out) -> CliResult {
     let report = runs::next_states(cx, &NextStatesRequest { run: run.name(), session: None })?;
     Ok(out.answer(&report, |page| next_page(&report, page)))
 }
@@ -26,7 +26,7 @@ fn next_page(report: &NextStatesReport, page: &mut TextPage) {
     page.each("note", &report.notes);
 }
 
-pub(super) fn advance(cx: &Context, args: AdvanceArgs, out: &mut Out) -> Ended {
+pub(super) fn advance(cx: &Context, args: AdvanceArgs, out: &mut Out) -> CliResult {
     let AdvanceArgs { run, to, summary, id, caller: CallerArgs { session, epoch } } = args;
     let request = AdvanceRequest { run: run.name(), to, summary, id, session, epoch };
     let report = runs::advance(cx, &request)?;

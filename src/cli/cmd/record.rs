@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use crate::cli::args::RecordArgs;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::page::TextPage;
 use crate::cli::progress::while_waiting;
 use crate::runs::{self, Advance, Context, Error, RecordReport, RecordRequest, Source};
 
-pub(super) fn run(cx: &Context, args: RecordArgs, out: &mut Out) -> Ended {
+pub(super) fn run(cx: &Context, args: RecordArgs, out: &mut Out) -> CliResult {
     let request = request(cx, args)?;
     let report = while_waiting("recording", || runs::record_activity(cx, &request))?;
     out.committed(format!("the activity is recorded as event {} ({})", report.seq, report.number));

@@ -1,7 +1,7 @@
 //! `remote use | status | probe | push | fetch`.
 
 use crate::cli::args::RemoteCommand;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{TextPage, or_dash};
 use crate::cli::progress::while_waiting;
 use crate::model::{Suggestion, Timestamp};
@@ -9,7 +9,7 @@ use crate::picture::age;
 use crate::runs::Context;
 use crate::sharing::{self, MoveRequest, StoreStatusReport, UseReport, UseRequest};
 
-pub(super) fn run(cx: &Context, command: RemoteCommand, out: &mut Out) -> Ended {
+pub(super) fn run(cx: &Context, command: RemoteCommand, out: &mut Out) -> CliResult {
     match command {
         RemoteCommand::Use { store } => use_store(cx, store, out),
         RemoteCommand::Status => {
@@ -45,7 +45,7 @@ pub(super) fn run(cx: &Context, command: RemoteCommand, out: &mut Out) -> Ended 
     }
 }
 
-fn use_store(cx: &Context, store: String, out: &mut Out) -> Ended {
+fn use_store(cx: &Context, store: String, out: &mut Out) -> CliResult {
     let report = while_waiting("trying the store with many writers", || sharing::use_store(cx, &UseRequest { store }))?;
     let UseReport { store, readers, changed_configuration, runs, .. } = &report;
     out.committed(format!("{store} is accepted"));

@@ -4,7 +4,7 @@ use crate::cli::args::ResumeArgs;
 use crate::cli::cmd::look::seen::seen_table;
 use crate::cli::cmd::look::show::left_undone;
 use crate::cli::cmd::worktrees;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{self, COMMAND, TextPage, or_dash, or_empty};
 use crate::cli::progress::while_waiting;
 use crate::engine::Verdict;
@@ -12,7 +12,7 @@ use crate::model::{SessionId, StateName, Timestamp, counted};
 use crate::picture::reason_now;
 use crate::runs::{self, ClaimRequest, Context, ResumeReport, ResumeRequest, TreeState, Who};
 
-pub(super) fn run(cx: &Context, args: ResumeArgs, out: &mut Out) -> Ended {
+pub(super) fn run(cx: &Context, args: ResumeArgs, out: &mut Out) -> CliResult {
     let claim = match (args.claim, args.take_over) {
         (_, true) => Some(ClaimRequest::TakeOver),
         (true, false) => Some(ClaimRequest::Claim),

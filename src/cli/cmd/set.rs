@@ -1,11 +1,11 @@
 //! `set`.
 
 use crate::cli::args::{CallerArgs, SetArgs};
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{TextPage, unquoted};
 use crate::runs::{self, Context, SetReport, SetRequest};
 
-pub(super) fn run(cx: &Context, args: SetArgs, out: &mut Out) -> Ended {
+pub(super) fn run(cx: &Context, args: SetArgs, out: &mut Out) -> CliResult {
     let SetArgs { run, issue, pr, branch, repo, feature, goal, limit: limits, another, caller } = args;
     let CallerArgs { session, epoch } = caller;
     let run = run.name();

@@ -3,12 +3,12 @@
 use crate::cli::args::StartArgs;
 use crate::cli::cmd::run_rows::{Shrink, fitted};
 use crate::cli::exit::Exit;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::progress::while_waiting;
 use crate::model::{Help, Kind, Problem, Suggestion};
 use crate::runs::{self, Context, MadePlace, MadeProject, StartReport, StartRequest};
 
-pub(super) fn run(cx: &Context, args: StartArgs, out: &mut Out) -> Ended {
+pub(super) fn run(cx: &Context, args: StartArgs, out: &mut Out) -> CliResult {
     let StartArgs { workflow, issue, pr, goal, branch, repo, journal, slug, phase, session, id, another, local, here } =
         args;
     let Some(workflow) = workflow else { return choose(cx, out) };
@@ -31,7 +31,7 @@ pub(super) fn run(cx: &Context, args: StartArgs, out: &mut Out) -> Ended {
 }
 
 /// Lists what can be started, for a caller who named nothing.
-fn choose(cx: &Context, out: &mut Out) -> Ended {
+fn choose(cx: &Context, out: &mut Out) -> CliResult {
     let report = runs::workflow_list(cx)?;
     if out.is_json() {
         return Err(Problem::new(Kind::Usage, "usage", "the workflow is missing: flow start WORKFLOW")

@@ -1,20 +1,20 @@
 //! `block`, `unblock`, `complete`, `fail`, `cancel`, `reopen`.
 
 use crate::cli::args::{CompleteArgs, ReopenArgs, StatusArgs};
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::page::or_empty;
 use crate::runs::{self, Context, StatusRequest, StatusVerb};
 
-pub(super) fn run(cx: &Context, verb: StatusVerb, args: StatusArgs, out: &mut Out) -> Ended {
+pub(super) fn run(cx: &Context, verb: StatusVerb, args: StatusArgs, out: &mut Out) -> CliResult {
     change(cx, request(verb, args), out)
 }
 
-pub(super) fn complete(cx: &Context, args: CompleteArgs, out: &mut Out) -> Ended {
+pub(super) fn complete(cx: &Context, args: CompleteArgs, out: &mut Out) -> CliResult {
     let skip_reason = args.skip_reason;
     change(cx, StatusRequest { skip_reason, ..request(StatusVerb::Complete, args.change) }, out)
 }
 
-pub(super) fn reopen(cx: &Context, args: ReopenArgs, out: &mut Out) -> Ended {
+pub(super) fn reopen(cx: &Context, args: ReopenArgs, out: &mut Out) -> CliResult {
     let another = args.another;
     change(cx, StatusRequest { another, ..request(StatusVerb::Reopen, args.change) }, out)
 }
@@ -31,7 +31,7 @@ fn request(verb: StatusVerb, args: StatusArgs) -> StatusRequest {
     }
 }
 
-fn change(cx: &Context, request: StatusRequest, out: &mut Out) -> Ended {
+fn change(cx: &Context, request: StatusRequest, out: &mut Out) -> CliResult {
     let report = runs::change_status(cx, &request)?;
     if report.changed {
         out.committed(format!("{} is {}", report.run_id, report.status));

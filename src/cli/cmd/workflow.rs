@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::cli::args::{CallerArgs, WorkflowCommand};
 use crate::cli::cmd::run_rows::{Shrink, fitted};
 use crate::cli::exit::Exit;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{self, TextPage, or_empty};
 use crate::machine::{Diagnostic, Notation, render};
 use crate::model::StateName;
@@ -15,7 +15,7 @@ use crate::runs::{
     WorkflowNewRequest, WorkflowReport, WorkflowRequest,
 };
 
-pub(super) fn run(cx: &Context, command: WorkflowCommand, out: &mut Out) -> Ended {
+pub(super) fn run(cx: &Context, command: WorkflowCommand, out: &mut Out) -> CliResult {
     match command {
         WorkflowCommand::List => {
             let report = runs::workflow_list(cx)?;
@@ -56,7 +56,7 @@ pub(super) fn run(cx: &Context, command: WorkflowCommand, out: &mut Out) -> Ende
     }
 }
 
-fn adopt(cx: &Context, run: Option<String>, from: Option<String>, caller: CallerArgs, out: &mut Out) -> Ended {
+fn adopt(cx: &Context, run: Option<String>, from: Option<String>, caller: CallerArgs, out: &mut Out) -> CliResult {
     let request = AdoptRequest { run, from, session: caller.session, epoch: caller.epoch };
     let report = runs::workflow_adopt(cx, &request)?;
     if report.changed {
@@ -70,7 +70,7 @@ fn adopt(cx: &Context, run: Option<String>, from: Option<String>, caller: Caller
     }))
 }
 
-fn convert(cx: &Context, target: String, to: &str, types: Vec<String>, out: &mut Out) -> Ended {
+fn convert(cx: &Context, target: String, to: &str, types: Vec<String>, out: &mut Out) -> CliResult {
     let to = match to {
         "mermaid" => Notation::Mermaid,
         "graph" => Notation::Graph,

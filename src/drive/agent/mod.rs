@@ -15,4 +15,4 @@ pub(super) use built_in::UserState;
 pub use handler::StateHandler;
 pub use registry::{Registry, RegistryError};
 pub use run::{Agent, AgentError, Chooser, Memory, Notebook, Position, Stop};
-pub use state::{Context, Done, Outcome, State, StateConfig, StateError};
+pub use state::{Context, FinishedState, Outcome, State, StateConfig, StateError};

@@ -3,8 +3,8 @@
 use thiserror::Error;
 
 use crate::drive::agent::handler::StateHandler;
-use crate::drive::agent::state::{Context, Done, Outcome, StateError};
-use crate::engine::{Choices, Forced};
+use crate::drive::agent::state::{Context, FinishedState, Outcome, StateError};
+use crate::engine::{Choices, ForcedMove};
 use crate::model::StateName;
 
 /// Chooses among several states that can follow.
@@ -32,7 +32,7 @@ pub trait Notebook {
     ///
     /// # Errors
     /// If it cannot be recorded; then the state counts as not done.
-    fn finish(&mut self, done: &Done, named: Option<&str>, ends: bool) -> Result<(), Self::Error>;
+    fn finish(&mut self, done: &FinishedState, named: Option<&str>, ends: bool) -> Result<(), Self::Error>;
 
     /// Records that a state failed.
     ///
@@ -264,7 +264,7 @@ impl<'m, N: Notebook> Agent<'m, N> {
         // A state that asks for an undeclared next state fails here: it can run again, but the agent could never move
         // on from it.
         if let Some(named) = &named
-            && let Forced::Undeclared(named) = self.handler.transitions(state).forced(Some(named))
+            && let ForcedMove::Undeclared(named) = self.handler.transitions(state).forced(Some(named))
         {
             let why = AgentError::<N::Error>::UndeclaredEdge { state: state.clone(), named }.to_string();
             self.notebook.fail(state, &why)?;
@@ -272,7 +272,7 @@ impl<'m, N: Notebook> Agent<'m, N> {
         }
         let ends = self.handler.machine().is_terminal(state) && named.is_none();
         // Recorded before the next state is chosen: what is done is not repeated.
-        let done = Done { state: state.clone(), output };
+        let done = FinishedState { state: state.clone(), output };
         self.notebook.finish(&done, named.as_deref(), ends)?;
         self.context.done.push(done);
         self.context.answer = None;
@@ -289,10 +289,10 @@ impl<'m, N: Notebook> Agent<'m, N> {
     ) -> Result<Result<StateName, Stop>, AgentError<N::Error>> {
         let choices = self.handler.transitions(state);
         match choices.forced(named) {
-            Forced::Next(next) => return Ok(Ok(next)),
-            Forced::DeadEnd => return Err(AgentError::DeadEnd { state: state.clone() }),
-            Forced::Undeclared(named) => return Err(AgentError::UndeclaredEdge { state: state.clone(), named }),
-            Forced::Open => {}
+            ForcedMove::Next(next) => return Ok(Ok(next)),
+            ForcedMove::DeadEnd => return Err(AgentError::DeadEnd { state: state.clone() }),
+            ForcedMove::Undeclared(named) => return Err(AgentError::UndeclaredEdge { state: state.clone(), named }),
+            ForcedMove::Open => {}
         }
         let mut problem: Option<String> = None;
         for _ in 0..TRIES {
@@ -336,7 +336,7 @@ impl Notebook for Memory {
         Ok(())
     }
 
-    fn finish(&mut self, done: &Done, _: Option<&str>, ends: bool) -> Result<(), Self::Error> {
+    fn finish(&mut self, done: &FinishedState, _: Option<&str>, ends: bool) -> Result<(), Self::Error> {
         let end = if ends { ", and the agent with it" } else { "" };
         self.lines.push(format!("{} is done{end}", done.state));
         Ok(())

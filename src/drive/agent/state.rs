@@ -12,7 +12,7 @@ pub struct Context {
     /// What the agent works on, as its caller describes it.
     pub about: Value,
     /// The states that are done, oldest first.
-    pub done: Vec<Done>,
+    pub done: Vec<FinishedState>,
     /// A person's answer to the question of the state that runs. It stays until that state is done or asks something
     /// else.
     pub answer: Option<String>,
@@ -20,7 +20,7 @@ pub struct Context {
 
 /// A state that is done.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Done {
+pub struct FinishedState {
     /// The state.
     pub state: StateName,
     /// Its output.

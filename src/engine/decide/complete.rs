@@ -6,7 +6,7 @@ use crate::engine::leave::{is_undone, refuse_begun, refuse_held};
 use crate::engine::past::units::UnitsAlone;
 use crate::engine::proof::{phases_ahead, phases_to_prove};
 use crate::engine::{Decision, Refusal, Undone};
-use crate::model::{EventKind, RunStatus, Skip, StateName, StatusChange, Unproved};
+use crate::model::{EventKind, MissingProof, RunStatus, Skip, StateName, StatusChange};
 
 impl Decider<'_> {
     pub(super) fn complete(&self, reason: Option<String>, skip: Option<String>) -> Result {
@@ -63,7 +63,7 @@ impl Decider<'_> {
     }
 
     /// What is required of the phases in which a run is completed, and is missing. Phases `ahead` are passed over as a whole.
-    fn unproved_by_end(&self, ahead: &[StateName]) -> Result<Vec<Unproved>> {
+    fn unproved_by_end(&self, ahead: &[StateName]) -> Result<Vec<MissingProof>> {
         let mut missing = Vec::new();
         if let (Some(machine), Some(history)) = (self.machine, self.trail.history()) {
             missing.extend(history.unproved_behind(machine, self.trail)?);

@@ -4,7 +4,7 @@ use crate::engine::proof::{requires, unproved};
 use crate::engine::refusal::refuse_empty;
 use crate::engine::{Caller, Decision, Refusal, RunState, Trail, Undone};
 use crate::machine::Machine;
-use crate::model::{Owned, Skip, StateName, StatusChange, Unproved};
+use crate::model::{MissingProof, OwnedState, Skip, StateName, StatusChange};
 
 /// What becomes of a command.
 pub type Result<T = Decision> = std::result::Result<T, Refusal>;
@@ -18,7 +18,7 @@ pub struct Decider<'a> {
 }
 
 impl<'a> Decider<'a> {
-    pub(super) fn owned(&self) -> &'a Owned {
+    pub(super) fn owned(&self) -> &'a OwnedState {
         &self.state.document().state
     }
 
@@ -37,7 +37,7 @@ impl<'a> Decider<'a> {
         StatusChange { from: self.state.status(), reason, skipped: None, session: self.caller.session.clone() }
     }
 
-    pub(super) fn unproved(&self, phase: &StateName, to: Option<&StateName>) -> Result<Vec<Unproved>> {
+    pub(super) fn unproved(&self, phase: &StateName, to: Option<&StateName>) -> Result<Vec<MissingProof>> {
         // The log may be long.
         if !requires(self.machine, phase) {
             return Ok(Vec::new());
@@ -69,7 +69,11 @@ pub fn refuse_other_session(state: &RunState, caller: &Caller) -> Result<()> {
 
 /// The phases that are left although their work is not done, or not proved; an error if there are any and the caller gives
 /// no reason.
-pub(super) fn skipped(undone: Vec<Undone>, unproved: Vec<Unproved>, reason: Option<String>) -> Result<Option<Skip>> {
+pub(super) fn skipped(
+    undone: Vec<Undone>,
+    unproved: Vec<MissingProof>,
+    reason: Option<String>,
+) -> Result<Option<Skip>> {
     refuse_empty(reason.as_deref())?;
     if undone.is_empty() && unproved.is_empty() {
         return Ok(None);

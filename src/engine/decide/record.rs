@@ -9,8 +9,8 @@ use crate::engine::step_id::step_after;
 use crate::engine::{Advance, Decision, GateTurn, Record, Refusal, Undone};
 use crate::machine::Machine;
 use crate::model::{
-    APPROVAL, Activity, ActivityId, ActivityRecorded, EventKind, Gate, GateStatus, RunDocument, RunStatus, StateName,
-    Unproved,
+    APPROVAL, Activity, ActivityId, ActivityRecorded, EventKind, Gate, GateStatus, MissingProof, RunDocument,
+    RunStatus, StateName,
 };
 
 impl Decider<'_> {
@@ -97,7 +97,7 @@ impl Decider<'_> {
         left: &[StateName],
         phase: &StateName,
         advanced_to: Option<&StateName>,
-    ) -> Result<Vec<Unproved>> {
+    ) -> Result<Vec<MissingProof>> {
         let mut missing = Vec::new();
         for from in left {
             missing.extend(self.unproved(from, Some(phase))?);

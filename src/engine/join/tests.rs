@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::model::{LogRepaired, Number, Renumbered, SessionId, UnknownEvent};
+use crate::model::{LogRepaired, Number, RenumberedEvent, SessionId, UnknownEvent};
 
 fn event(seq: u64, id: &str) -> Event {
     let kind = EventKind::Unknown(UnknownEvent { version: 1, kind: "noted".to_owned(), body: Map::new() });
@@ -20,7 +20,7 @@ fn document() -> RunDocument {
     RunState::begin(&begin()).unwrap().into_document()
 }
 
-fn repair(seq: u64, id: &str, lost: Vec<LostRange>, renumbered: Vec<Renumbered>) -> Event {
+fn repair(seq: u64, id: &str, lost: Vec<LostRange>, renumbered: Vec<RenumberedEvent>) -> Event {
     let repair = LogRepaired {
         lost,
         renumbered,
@@ -61,7 +61,7 @@ fn whoever_calls_an_event_lost_that_is_there_was_on_another_branch() {
     let lines = [begin(), event(2, "theirs"), repair(3, "gap", lost, Vec::new()), event(4, "ours")];
     assert_eq!(ids(&lines), (vec!["begin", "theirs"], vec![vec!["gap", "ours"]], 0));
     // Unless a repair has joined both since.
-    let moved = |id: &str, seq| Renumbered {
+    let moved = |id: &str, seq| RenumberedEvent {
         id: EventId::new(id).unwrap(),
         seq_before: Seq(seq),
         seq: Seq(seq),
@@ -141,7 +141,7 @@ fn the_later_claim_stands_and_no_number_is_given_twice() {
 #[test]
 fn what_failed_in_either_history_is_told_until_one_of_them_settled_it_or_left_its_phase() {
     let unsettled = |ids: &[(&str, &str)]| {
-        let one = |(id, phase): &(&str, &str)| Unsettled {
+        let one = |(id, phase): &(&str, &str)| UnsettledActivity {
             id: (*id).to_owned(),
             phase: StateName::new(*phase).unwrap(),
             blocked: false,

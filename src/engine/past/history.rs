@@ -10,7 +10,7 @@ use crate::engine::past::workers::{Beginning, Workers};
 use crate::engine::{Attempt, RunState};
 use crate::machine::Requirement;
 use crate::model::{
-    ActivityStatus, Event, EventId, EventKind, LogRepaired, LostRange, Number, Owned, Question, ReportType,
+    ActivityStatus, Event, EventId, EventKind, LogRepaired, LostRange, Number, OwnedState, Question, ReportType,
     RunDocument, Seq, SessionId, StateName, StepReport, StepStatus, Timestamp, Unit,
 };
 
@@ -331,7 +331,7 @@ impl History {
     }
 
     /// Changes what the state shows, for readers of a run whose next event is known.
-    pub(in crate::engine) fn change_state(&mut self, change: impl FnOnce(&mut Owned)) {
+    pub(in crate::engine) fn change_state(&mut self, change: impl FnOnce(&mut OwnedState)) {
         change(&mut self.state.run.state);
     }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::engine::Attempt;
 use crate::engine::past::demands::{Demand, Demands, DroppedRequirement, demands_of};
 use crate::engine::pinned::pinned_value;
-use crate::model::{ActivityRecorded, Emitted, Event, EventKind, IdList, Number, Owned, Seq, Skip, StateName};
+use crate::model::{ActivityRecorded, Emitted, Event, EventKind, IdList, Number, OwnedState, Seq, Skip, StateName};
 
 /// A phase that was left, or completed with its run, although its work was not done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,7 +112,7 @@ impl Phases {
     pub(in crate::engine) fn note(
         &mut self,
         event: &Event,
-        state: &Owned,
+        state: &OwnedState,
         before: Number,
         after: Number,
         attempts: &[Attempt],
@@ -187,7 +187,7 @@ impl Phases {
 
     /// Enters the phase of a record if the run was not in it. Returns the phase that the run enters again after the
     /// record.
-    fn pass_through(&mut self, record: &ActivityRecorded, state: &Owned, before: Number) -> Option<StateName> {
+    fn pass_through(&mut self, record: &ActivityRecorded, state: &OwnedState, before: Number) -> Option<StateName> {
         // A late record does not move the run.
         if record.late {
             return None;
@@ -204,7 +204,7 @@ impl Phases {
     }
 
     /// Enters the phases that the run entered and left within one batch of reports.
-    fn go_through(&mut self, emitted: &Emitted, state: &Owned, before: Number, after: Number) {
+    fn go_through(&mut self, emitted: &Emitted, state: &OwnedState, before: Number, after: Number) {
         for report in &emitted.reports {
             // A step that flow completes because another one began is not entered by that.
             if report.auto {
@@ -226,7 +226,7 @@ impl Phases {
     }
 
     /// Leaves and enters phases to match `state`. Enters `again` even if the run is in it.
-    fn arrive(&mut self, state: &Owned, again: Option<&StateName>, left: Departure, stay: Stay) {
+    fn arrive(&mut self, state: &OwnedState, again: Option<&StateName>, left: Departure, stay: Stay) {
         let now: Vec<_> = state.positions().cloned().collect();
         let before = std::mem::take(&mut self.here);
         for phase in &before {
@@ -248,7 +248,7 @@ impl Phases {
         }
     }
 
-    fn enter(&mut self, phase: &StateName, stay: Stay, state: &Owned) {
+    fn enter(&mut self, phase: &StateName, stay: Stay, state: &OwnedState) {
         if let Some(at) = self.path.iter().position(|passed| passed == phase) {
             // The run starts another round: the phases after the first visit have to be done again, except for parallel
             // branches in which the run still is.
@@ -285,7 +285,7 @@ impl Phases {
     }
 
     /// Follows a person's edit of the state: removed entries of `completed_activities` no longer count.
-    pub(in crate::engine) fn edit(&mut self, state: &Owned, attempts: &[Attempt]) {
+    pub(in crate::engine) fn edit(&mut self, state: &OwnedState, attempts: &[Attempt]) {
         let same = self.completed.iter().map(|(id, _)| id.as_str()).eq(state.completed_activities.iter());
         if !same {
             self.completed = aligned(&self.completed, &state.completed_activities, attempts);
@@ -293,7 +293,7 @@ impl Phases {
     }
 
     /// As [`Self::edit`], for a document that is not in the log yet.
-    pub(in crate::engine) fn show(&mut self, state: &Owned, latest: Number, attempts: &[Attempt]) {
+    pub(in crate::engine) fn show(&mut self, state: &OwnedState, latest: Number, attempts: &[Attempt]) {
         self.edit(state, attempts);
         if !state.status.is_terminal() {
             self.take_back_end();
@@ -305,7 +305,7 @@ impl Phases {
     }
 
     /// Takes over records that another program made before the log began.
-    pub(in crate::engine) fn add_earlier(&mut self, state: &Owned, attempts: &[Attempt]) {
+    pub(in crate::engine) fn add_earlier(&mut self, state: &OwnedState, attempts: &[Attempt]) {
         self.completed = aligned(&[], &state.completed_activities, attempts);
     }
 
@@ -316,7 +316,7 @@ impl Phases {
 }
 
 /// The number of the last record in another phase than that of the run.
-fn last_elsewhere(state: &Owned, attempts: &[Attempt]) -> Number {
+fn last_elsewhere(state: &OwnedState, attempts: &[Attempt]) -> Number {
     let elsewhere = attempts.iter().rfind(|attempt| attempt.phase.as_ref().is_none_or(|phase| !state.is_in(phase)));
     elsewhere.map_or(Number(0), |attempt| attempt.number)
 }

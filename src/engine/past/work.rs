@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::engine::step_id::step_id;
 use crate::engine::{Attempt, History, SkippedPhase};
 use crate::machine::Machine;
-use crate::model::{ActivityStatus, Number, StateName, StepStatus, Unproved, Unsettled};
+use crate::model::{ActivityStatus, MissingProof, Number, StateName, StepStatus, UnsettledActivity};
 
 /// The work in one phase since the run last entered it.
 #[derive(Debug, Clone, PartialEq)]
@@ -278,7 +278,7 @@ impl History {
                     ActivityStatus::Failed => false,
                     _ => continue,
                 };
-                unsettled.push(Unsettled { id: attempt.id.clone(), phase: phase.clone(), blocked });
+                unsettled.push(UnsettledActivity { id: attempt.id.clone(), phase: phase.clone(), blocked });
             }
         }
         let mut open = Vec::new();
@@ -333,7 +333,7 @@ impl History {
             }
         }
         let missing = machine.map(|machine| self.unproved_by_log(machine)).unwrap_or_default();
-        for Unproved { phase, exec, is_behind, .. } in missing {
+        for MissingProof { phase, exec, is_behind, .. } in missing {
             if is_behind || is_over {
                 found.push(LeftUndone::requirement(&phase, &exec, StepStatus::NotStarted));
             }

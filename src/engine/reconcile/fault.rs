@@ -1,6 +1,6 @@
 //! Problems with a run's `run.yaml` or log.
 
-use crate::codec::{Place, RunTextError, Skipped, Violation};
+use crate::codec::{FaultyLine, Place, RunTextError, Violation};
 use crate::engine::EditFault;
 use crate::model::{LostRange, RunId, Seq};
 
@@ -41,7 +41,7 @@ pub enum Fault {
     /// `run.yaml` is written in a way that flow cannot change safely.
     Fixed(RunTextError),
     /// A line of the log is damaged.
-    Line(Skipped),
+    Line(FaultyLine),
     /// Events are missing before later ones.
     Gap(LostRange),
     /// Events that `run.yaml` shows are missing after the log's last one.

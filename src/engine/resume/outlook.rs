@@ -2,7 +2,7 @@
 
 use crate::engine::Lives;
 use crate::machine::{Difference, Machine};
-use crate::model::{StateName, Timestamp, Unproved};
+use crate::model::{MissingProof, StateName, Timestamp};
 
 /// How the pinned workflow differs from today's definition.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,7 +71,7 @@ pub struct Outlook<'a> {
     /// Which of the processes live that began work without a session.
     pub lives: Lives,
     /// What is missing of what phases require, if it was looked at the files; otherwise the log says what it can.
-    pub unproved: Option<Vec<Unproved>>,
+    pub unproved: Option<Vec<MissingProof>>,
 }
 
 /// Damage of the log that prevents continuing, with a description.

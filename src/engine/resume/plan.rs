@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::engine::past::attempt::seen_or_claimed;
 use crate::engine::verdict::{Action, Verdict};
 use crate::engine::{InDoubt, LeftUndone};
-use crate::model::{ActivityStatus, Number, StateName, Timestamp, Unproved};
+use crate::model::{ActivityStatus, MissingProof, Number, StateName, Timestamp};
 
 /// The next action as data.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -21,7 +21,7 @@ pub struct Next {
 
 /// A completed activity.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Completed {
+pub struct CompletedActivity {
     /// Its number; absent if a person wrote the entry.
     pub number: Option<Number>,
     /// Its id.
@@ -42,7 +42,7 @@ pub struct Completed {
     pub claimed: bool,
 }
 
-impl Completed {
+impl CompletedActivity {
     /// What pages say of it behind its status.
     pub(crate) fn seen_or_claimed(&self) -> &'static str {
         seen_or_claimed(self.seen, self.claimed)
@@ -59,7 +59,7 @@ pub struct Plan {
     /// What to do.
     pub next: Next,
     /// The completed activities, in order; in a history from a recap the last ones.
-    pub completed: Vec<Completed>,
+    pub completed: Vec<CompletedActivity>,
     /// Work with an unknown outcome.
     pub in_doubt: Vec<InDoubt>,
     /// What the run left behind without settling it.
@@ -69,7 +69,7 @@ pub struct Plan {
     /// The limit that is reached, if any.
     pub limit: Option<Limit>,
     /// What is missing of what phases require, if that is all that keeps the run from going on.
-    pub unproved: Vec<Unproved>,
+    pub unproved: Vec<MissingProof>,
     /// Notes that do not affect the verdict.
     pub notes: Vec<String>,
 }

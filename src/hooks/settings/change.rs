@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::codec::JsonText;
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::diff::unified;
-use crate::hooks::settings::edit::{self, Edited, StatusLineOutcome, WantedHooks};
+use crate::hooks::settings::edit::{self, EditedSettings, StatusLineOutcome, WantedHooks};
 use crate::hooks::settings::error::EditFault;
 use crate::hooks::settings::file::{SettingsFile, files};
 use crate::hooks::settings::host::{HostChoice, SettingsScope};
@@ -148,12 +148,16 @@ pub fn uninstall(cx: &Context, request: &HooksUninstallRequest) -> Result<HooksC
     let files = files(cx, &request.host.hosts_with_files(cx), request.scope)?;
     change(cx, &files, request.dry_run, &|file: &SettingsFile, text: Option<&str>| match text {
         Some(text) => checked(file, Some(text), edit::uninstall(file.host, text)),
-        None => Ok(Edited::default()),
+        None => Ok(EditedSettings::default()),
     })
 }
 
 /// The edit, if its result is JSON as well.
-fn checked(file: &SettingsFile, old: Option<&str>, edited: std::result::Result<Edited, EditFault>) -> Result<Edited> {
+fn checked(
+    file: &SettingsFile,
+    old: Option<&str>,
+    edited: std::result::Result<EditedSettings, EditFault>,
+) -> Result<EditedSettings> {
     let edited = edited.map_err(|fault| file.file.invalid(fault))?;
     // A host without handlers has a script there, which is written whole.
     if file.host.handler().is_none() {
@@ -170,7 +174,7 @@ fn checked(file: &SettingsFile, old: Option<&str>, edited: std::result::Result<E
     Ok(edited)
 }
 
-type Edit<'e> = &'e dyn Fn(&SettingsFile, Option<&str>) -> Result<Edited>;
+type Edit<'e> = &'e dyn Fn(&SettingsFile, Option<&str>) -> Result<EditedSettings>;
 
 /// Plans the change of every file before it writes any.
 fn change(cx: &Context, files: &[SettingsFile], dry_run: bool, edit: Edit<'_>) -> Result<HooksChangeReport> {
@@ -210,7 +214,7 @@ fn change(cx: &Context, files: &[SettingsFile], dry_run: bool, edit: Edit<'_>) -
     Ok(HooksChangeReport { dry_run, files: changes, skipped: Vec::new() })
 }
 
-fn shown(file: &SettingsFile, old: Option<&str>, edited: &Edited, dry_run: bool) -> SettingsChange {
+fn shown(file: &SettingsFile, old: Option<&str>, edited: &EditedSettings, dry_run: bool) -> SettingsChange {
     let new = edited.text.as_deref();
     let outcome = ChangeOutcome::between(old, new);
     let is_shown = dry_run && outcome != ChangeOutcome::Unchanged;

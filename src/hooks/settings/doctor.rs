@@ -77,7 +77,7 @@ pub struct LastCall {
 /// If the files cannot be found. One that cannot be read is a finding.
 pub fn doctor(cx: &Context, request: &HooksDoctorRequest) -> Result<HooksDoctorReport> {
     let mut examined =
-        Examined { cx, findings: Vec::new(), asked_codex: false, is_installed: false, asks_login: false };
+        Examination { cx, findings: Vec::new(), asked_codex: false, is_installed: false, asks_login: false };
     for host in request.host.hosts_with_files(cx) {
         examined.host(host, all(cx, &[host], None)?);
     }
@@ -95,12 +95,12 @@ pub fn doctor(cx: &Context, request: &HooksDoctorRequest) -> Result<HooksDoctorR
     {
         examined.login(&found);
     }
-    let Examined { findings, asked_codex, .. } = examined;
+    let Examination { findings, asked_codex, .. } = examined;
     let last_calls = last_calls(cx, request.host);
     Ok(HooksDoctorReport { ok: findings.is_empty(), findings, last_calls, asked_codex })
 }
 
-struct Examined<'c> {
+struct Examination<'c> {
     cx: &'c Context,
     findings: Vec<HooksFinding>,
     asked_codex: bool,
@@ -112,7 +112,7 @@ struct Examined<'c> {
 /// A file with its handlers.
 type SettingsWithHooks = (SettingsFile, InstalledHooks);
 
-impl Examined<'_> {
+impl Examination<'_> {
     fn add(
         &mut self,
         code: &'static str,

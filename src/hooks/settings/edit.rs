@@ -42,7 +42,7 @@ pub enum StatusLineOutcome {
 
 /// A text of settings, edited.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Edited {
+pub(super) struct EditedSettings {
     /// The new text; `None` if the file can go.
     pub(super) text: Option<String>,
     /// What of flow is new, changed or gone: the events with its handlers, or the keys or items of an entry.
@@ -52,7 +52,7 @@ pub(super) struct Edited {
     pub(super) is_taken: bool,
 }
 
-impl Edited {
+impl EditedSettings {
     /// This text, without entries to name.
     pub(super) fn of_text(text: Option<&str>) -> Self {
         Self { text: text.map(str::to_owned), ..Self::default() }
@@ -127,11 +127,11 @@ pub(super) fn check(host: AgentHost, json: &JsonText<'_>) -> Result<(), EditFaul
 }
 
 /// The settings with flow's handlers; `text` is `None` for a missing file.
-pub(super) fn install(text: Option<&str>, wanted: &WantedHooks) -> Result<Edited, EditFault> {
+pub(super) fn install(text: Option<&str>, wanted: &WantedHooks) -> Result<EditedSettings, EditFault> {
     let Some(handler) = wanted.host.handler() else {
         // A script is replaced whole, so one that someone has edited is refused.
         text.map(script::recognize).transpose()?;
-        return Ok(Edited { text: Some(script::text()), ..Edited::default() });
+        return Ok(EditedSettings { text: Some(script::text()), ..EditedSettings::default() });
     };
     let (mark, body) = unmarked(wanted.host, text.unwrap_or_default())?;
     if is_blank(body) {
@@ -141,7 +141,7 @@ pub(super) fn install(text: Option<&str>, wanted: &WantedHooks) -> Result<Edited
     let root = json.root().clone();
     check(wanted.host, &json)?;
     let layout = json.layout(&root, &JsonLayout::Lines(String::new()));
-    let mut edited = Edited::default();
+    let mut edited = EditedSettings::default();
     let mut new = Vec::new();
     if let Some(hooks) = root.get(HOOKS) {
         edited.entries = wanted.edit_hooks(&mut json, handler, hooks, &layout)?;
@@ -200,12 +200,12 @@ impl WantedHooks {
 
     /// A text with nothing but flow's handlers. A file that was there and blank gets no line break at its end, so that it
     /// stays when they are taken out.
-    fn alone(&self, handler: &Handler, blank: &str, exists: bool) -> Edited {
+    fn alone(&self, handler: &Handler, blank: &str, exists: bool) -> EditedSettings {
         let mut whole = json!({ HOOKS: self.hooks(handler) });
         for (key, value) in beside(handler) {
             whole[key] = value;
         }
-        let mut edited = Edited { entries: self.event_names(), ..Edited::default() };
+        let mut edited = EditedSettings { entries: self.event_names(), ..EditedSettings::default() };
         if self.status_line && self.host.hooks().has_status_line {
             whole[STATUS_LINE] = self.status_line();
             edited.status_line = Some(StatusLineOutcome::Installed);
@@ -377,8 +377,8 @@ pub(super) fn is_our_status_line(json: &JsonText<'_>, node: &JsonNode) -> bool {
 }
 
 /// The settings without flow's handlers and status line.
-pub(super) fn uninstall(host: AgentHost, text: &str) -> Result<Edited, EditFault> {
-    let mut edited = Edited::of_text(Some(text));
+pub(super) fn uninstall(host: AgentHost, text: &str) -> Result<EditedSettings, EditFault> {
+    let mut edited = EditedSettings::of_text(Some(text));
     let Some(handler) = host.handler() else {
         // What someone has edited stays.
         if script::recognize(text).is_ok() {

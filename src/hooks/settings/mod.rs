@@ -35,6 +35,6 @@ pub use setup::{
     plan as plan_setup,
 };
 pub use status::{
-    HandlerStatus, HandlerTrust, HandlerVersion, HooksStatusReport, HooksStatusRequest, Installed, PluginStatus,
+    HandlerStatus, HandlerTrust, HandlerVersion, HooksStatusReport, HooksStatusRequest, InstallState, PluginStatus,
     SettingsStatus, status,
 };

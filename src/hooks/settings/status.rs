@@ -55,7 +55,7 @@ pub struct SettingsStatus {
     /// The file.
     pub path: PathBuf,
     /// How much is installed.
-    pub installed: Installed,
+    pub installed: InstallState,
     /// Why the host cannot read the file; none if it can, or if the file is missing.
     pub problem: Option<String>,
     /// The handlers that call flow.
@@ -76,7 +76,7 @@ pub struct SettingsStatus {
 /// How much is installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Installed {
+pub enum InstallState {
     /// Nothing.
     No,
     /// Something, but not what `flow hooks install` of this version writes.
@@ -173,15 +173,15 @@ fn of_file(settings: &SettingsFile, config: Option<&TomlText>) -> SettingsStatus
     let mut missing = found.missing_events(host);
     let is_whole = missing.is_empty() && found.ours().all(|handler| handler.is_current(host));
     let installed = match (&problem, found.script, found.ours().next()) {
-        (Some(_), ..) => Installed::Unknown,
-        (None, Some(PluginScript::Current), _) => Installed::Yes,
-        (None, Some(PluginScript::Other), _) => Installed::Partly,
-        (None, None, None) => Installed::No,
-        (None, None, Some(_)) if is_whole => Installed::Yes,
-        (None, None, Some(_)) => Installed::Partly,
+        (Some(_), ..) => InstallState::Unknown,
+        (None, Some(PluginScript::Current), _) => InstallState::Yes,
+        (None, Some(PluginScript::Other), _) => InstallState::Partly,
+        (None, None, None) => InstallState::No,
+        (None, None, Some(_)) if is_whole => InstallState::Yes,
+        (None, None, Some(_)) => InstallState::Partly,
     };
     // Where nothing is installed, no event counts as missing.
-    if installed != Installed::Partly {
+    if installed != InstallState::Partly {
         missing.clear();
     }
     let mut stops = Vec::new();

@@ -28,7 +28,7 @@ const NAP: Duration = Duration::from_micros(200);
 
 /// A git command that runs.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct RunningGit {
     child: Child,
     /// How long it may take, for the message.
     limit: Duration,
@@ -41,7 +41,7 @@ pub(super) struct Asked {
 }
 
 /// Ends a git whose answer is not waited for.
-impl Drop for Asked {
+impl Drop for RunningGit {
     fn drop(&mut self) {
         if !self.is_over {
             kill(&mut self.child);
@@ -78,7 +78,7 @@ impl Silence {
     }
 }
 
-impl Asked {
+impl RunningGit {
     /// Starts `command`, which reads `input`, in a process group of its own, so that what git started is killed at the time limit too.
     pub(super) fn start(command: &mut Command, input: Stdio, limit: Duration) -> Result<Self, Silence> {
         command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn a_git_that_nobody_waits_for_is_ended() {
         let mut command = Command::new("sleep");
-        let asked = Asked::start(command.arg("60"), Stdio::null(), Duration::from_secs(60)).unwrap();
+        let asked = RunningGit::start(command.arg("60"), Stdio::null(), Duration::from_secs(60)).unwrap();
         let pid = asked.child.id();
         drop(asked);
         assert!(!crate::host::process::answers(pid));

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::host::git::asked::{Asked, GitAnswer, file_with, is_cut, reason};
+use crate::host::git::asked::{GitAnswer, RunningGit, file_with, is_cut, reason};
 use crate::host::git::command::{FOREIGN, Git, LIMIT};
 use crate::model::{secrets_in, sha256_hex, without_secrets};
 
@@ -103,7 +103,7 @@ pub struct RefChange {
 
 /// What became of a push.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Pushed {
+pub enum PushOutcome {
     /// All references have changed.
     Done,
     /// One of them names another commit than was said, so none has changed.
@@ -370,7 +370,7 @@ impl BareRepository {
 
     /// Changes references of the other repository, all or none.
     #[must_use]
-    pub fn push(&self, changes: &[RefChange], limit: Duration) -> Pushed {
+    pub fn push(&self, changes: &[RefChange], limit: Duration) -> PushOutcome {
         let mut command = self.command();
         command.args(["push", "--porcelain", "--no-verify", "--atomic", "--no-follow-tags", "--signed=no"]);
         for RefChange { name, from, .. } in changes {
@@ -381,10 +381,10 @@ impl BareRepository {
             .args(changes.iter().map(|change| format!("{}:{}", change.to.as_deref().unwrap_or_default(), change.name)));
         let answer = match self.answer(command, None, limit) {
             Ok(answer) => answer,
-            Err(why) => return Pushed::Unknown(why),
+            Err(why) => return PushOutcome::Unknown(why),
         };
         if answer.status.success() {
-            return Pushed::Done;
+            return PushOutcome::Done;
         }
         let out = String::from_utf8_lossy(&answer.out);
         // One line for each reference: flag, names, and in brackets what became of it.
@@ -395,19 +395,19 @@ impl BareRepository {
         // A reference that would stand below another one cannot be made by any writer.
         let is_in_the_way = complaint.contains("' exists; cannot create '");
         if declined.is_none() && !is_in_the_way && refused.iter().any(|line| is_stale(line)) {
-            return Pushed::Stale;
+            return PushOutcome::Stale;
         }
         if let Some(line) = declined.or(refused.first()) {
             let mut said = line.rsplit('\t').next().unwrap_or(line).to_owned();
             for own in complaint.lines().filter_map(words_of_the_other).take(WORDS) {
                 said += &format!("; {own}");
             }
-            return Pushed::Refused(self.without_password(said));
+            return PushOutcome::Refused(self.without_password(said));
         }
         if FORBIDDEN.iter().any(|words| complaint.contains(words)) {
-            return Pushed::Refused(why);
+            return PushOutcome::Refused(why);
         }
-        if is_before_sending(&complaint) { Pushed::NotSent(why) } else { Pushed::Unknown(why) }
+        if is_before_sending(&complaint) { PushOutcome::NotSent(why) } else { PushOutcome::Unknown(why) }
     }
 
     /// Changes references here, as a push has done elsewhere.
@@ -460,7 +460,7 @@ impl BareRepository {
             Some(bytes) => file_with(bytes).map_err(|error| format!("cannot write what git is to read: {error}"))?,
             None => Stdio::null(),
         };
-        let asked = Asked::start(&mut command, input, limit).map_err(|silence| silence.why())?;
+        let asked = RunningGit::start(&mut command, input, limit).map_err(|silence| silence.why())?;
         asked.answer(Instant::now() + limit).map_err(|silence| self.without_password(silence.why()))
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::host::git::asked::{Asked, GitAnswer, Silence};
+use crate::host::git::asked::{GitAnswer, RunningGit, Silence};
 
 /// The time limit of one git command.
 pub(super) const LIMIT: Duration = Duration::from_secs(5);
@@ -109,7 +109,7 @@ impl Git {
         repository: &[(&str, OsString)],
         dir: &Path,
         question: &[&str],
-    ) -> Result<Asked, Silence> {
+    ) -> Result<RunningGit, Silence> {
         self.start_with(repository, dir, question, Stdio::null())
     }
 
@@ -120,7 +120,7 @@ impl Git {
         dir: &Path,
         question: &[&str],
         input: Stdio,
-    ) -> Result<Asked, Silence> {
+    ) -> Result<RunningGit, Silence> {
         let mut command = Command::new(&self.program);
         command
             .arg("-C")
@@ -136,6 +136,6 @@ impl Git {
         command.envs(QUIET.iter().copied());
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.envs(repository.iter().map(|(name, value)| (name, value)));
-        Asked::start(&mut command, input, self.limit)
+        RunningGit::start(&mut command, input, self.limit)
     }
 }

@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::host::git::asked::{Asked, GitAnswer, Silence, reason};
+use crate::host::git::asked::{GitAnswer, RunningGit, Silence, reason};
 use crate::host::git::command::{Git, check_commit_id};
 use crate::host::git::indexed::{IndexedFiles, listed};
 use crate::host::git::tree::{
@@ -55,7 +55,7 @@ pub struct AskedForFiles {
     git: Git,
     found: TreeFiles,
     // Dropped before the directory that it uses.
-    asked: Asked,
+    asked: RunningGit,
     apart: Apart,
 }
 
@@ -262,7 +262,7 @@ impl<'g> FilesWalk<'g> {
     }
 
     /// Takes the files of a repository that is at `prefix`, and enters its submodules.
-    fn take(&mut self, apart: &Apart, prefix: &[u8], asked: Asked, depth: usize) -> Result<(), String> {
+    fn take(&mut self, apart: &Apart, prefix: &[u8], asked: RunningGit, depth: usize) -> Result<(), String> {
         let answer = asked.answer(self.deadline).map_err(Silence::why)?;
         if answer.out.len() >= LIST_BYTES {
             return Err("git lists too many files".to_owned());
@@ -366,7 +366,7 @@ impl<'g> FilesWalk<'g> {
 }
 
 /// Asks for the files of a repository that these options of git name, without `own`.
-fn ask_all(git: &Git, apart: &Apart, own: &[String], options: &[&str]) -> Result<Asked, String> {
+fn ask_all(git: &Git, apart: &Apart, own: &[String], options: &[&str]) -> Result<RunningGit, String> {
     let left_out = left_out(own);
     let mut question = [&LIST[..], options, &["--", ":(top)"]].concat();
     question.extend(left_out.iter().map(String::as_str));

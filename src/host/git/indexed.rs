@@ -81,7 +81,7 @@ impl IndexedFiles {
 }
 
 /// An entry in git's list.
-pub(super) struct Listed<'o> {
+pub(super) struct ListedPath<'o> {
     pub(super) path: &'o [u8],
     pub(super) is_untracked: bool,
     pub(super) is_submodule: bool,
@@ -92,17 +92,17 @@ pub(super) struct Listed<'o> {
 }
 
 /// `H 100644 <object> 0<TAB>path`, or `? path` for an untracked one. Before it the times of the last one may stand.
-pub(super) fn listed(entry: &[u8]) -> Option<Listed<'_>> {
+pub(super) fn listed(entry: &[u8]) -> Option<ListedPath<'_>> {
     let (_, entry) = split_times(entry);
     let (tag, rest) = (entry.first()?, entry.get(2..)?);
     if *tag == b'?' {
-        return Some(Listed { path: rest, is_untracked: true, is_submodule: false, is_hidden: false, entry: rest });
+        return Some(ListedPath { path: rest, is_untracked: true, is_submodule: false, is_hidden: false, entry: rest });
     }
     let tab = memchr::memchr(b'\t', rest)?;
     // A lower case letter is for `assume-unchanged`, and `S` for `skip-worktree`.
     let is_hidden = tag.is_ascii_lowercase() || *tag == b'S';
     let is_submodule = rest.starts_with(b"160000 ");
-    Some(Listed { path: &rest[tab + 1..], is_untracked: false, is_submodule, is_hidden, entry: rest })
+    Some(ListedPath { path: &rest[tab + 1..], is_untracked: false, is_submodule, is_hidden, entry: rest })
 }
 
 /// Splits the times of a file, if they stand there, from what follows them.

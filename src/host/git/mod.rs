@@ -25,7 +25,7 @@ mod tests;
 mod tree;
 mod worktrees;
 
-pub use bare::{BareRepository, MessageOf, Pushed, RefChange};
+pub use bare::{BareRepository, MessageOf, PushOutcome, RefChange};
 pub use command::Git;
 pub use copy::CommitCopy;
 pub use facts::GitFacts;

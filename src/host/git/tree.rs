@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::host::git::asked::{Asked, GitAnswer, Silence, is_cut, reason};
+use crate::host::git::asked::{GitAnswer, RunningGit, Silence, is_cut, reason};
 use crate::host::git::command::{Git, NO_SUCH_KEY};
 use crate::host::git::common::Common;
 use crate::host::git::places::Places;
@@ -79,7 +79,7 @@ pub(super) struct Listing<'a> {
     git: &'a Git,
     own: Vec<String>,
     // Dropped before the directory that it uses.
-    status: Asked,
+    status: RunningGit,
     pub(super) apart: Apart,
 }
 

@@ -35,7 +35,7 @@ pub struct Tree {
 }
 
 /// A path with what was found there.
-struct Found<'l> {
+struct FoundPath<'l> {
     path: &'l [u8],
     file: ReadFile,
 }
@@ -48,7 +48,7 @@ pub fn read_tree(listed: &TreeFiles, known: &KnownTree<'_>, began: Option<DiskTi
     let mut found = look_at_all(&listed.top, &listed.files, known);
     for (paths, why) in [(&listed.nested, NESTED), (&listed.unreadable, UNREADABLE)] {
         for path in paths {
-            found.push(Found { path, file: ReadFile::not_covered(why) });
+            found.push(FoundPath { path, file: ReadFile::not_covered(why) });
         }
     }
     found.sort_by(|one, other| one.path.cmp(other.path));
@@ -59,10 +59,10 @@ pub fn read_tree(listed: &TreeFiles, known: &KnownTree<'_>, began: Option<DiskTi
 }
 
 /// The cache for the next look, if it is another one than that of `known` files.
-fn next_cache(found: &[Found<'_>], known: usize, began: Option<DiskTime>) -> Option<Vec<u8>> {
+fn next_cache(found: &[FoundPath<'_>], known: usize, began: Option<DiskTime>) -> Option<Vec<u8>> {
     let mut next = NewCache::new(began);
     let (mut kept, mut added) = (0, 0);
-    for Found { file, .. } in found {
+    for FoundPath { file, .. } in found {
         kept += usize::from(file.is_known);
         added += usize::from(!file.is_known && file.stamp.is_some_and(|stamp| next.may_keep(&stamp)));
     }
@@ -70,7 +70,7 @@ fn next_cache(found: &[Found<'_>], known: usize, began: Option<DiskTime>) -> Opt
     if added == 0 && kept >= known / 2 {
         return None;
     }
-    for Found { path, file } in found {
+    for FoundPath { path, file } in found {
         if let (Content::Covered(_, digest), Some(stamp)) = (&file.content, &file.stamp)
             && (file.is_known || next.may_keep(stamp))
         {
@@ -80,7 +80,7 @@ fn next_cache(found: &[Found<'_>], known: usize, began: Option<DiskTime>) -> Opt
     Some(next.into_bytes())
 }
 
-fn look_at_all<'l>(top: &Path, files: &'l [Vec<u8>], known: &[KnownFile<'_>]) -> Vec<Found<'l>> {
+fn look_at_all<'l>(top: &Path, files: &'l [Vec<u8>], known: &[KnownFile<'_>]) -> Vec<FoundPath<'l>> {
     let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS);
     if files.len() < MANY || threads == 1 {
         return look_at(top, files, known);
@@ -104,7 +104,7 @@ fn look_at_all<'l>(top: &Path, files: &'l [Vec<u8>], known: &[KnownFile<'_>]) ->
     found
 }
 
-fn look_at<'l>(top: &Path, files: &'l [Vec<u8>], known: &[KnownFile<'_>]) -> Vec<Found<'l>> {
+fn look_at<'l>(top: &Path, files: &'l [Vec<u8>], known: &[KnownFile<'_>]) -> Vec<FoundPath<'l>> {
     let mut known = KnownFiles::of(known);
     let mut directories = DirectoriesAbove::of(top);
     let mut found = Vec::with_capacity(files.len());
@@ -117,7 +117,7 @@ fn look_at<'l>(top: &Path, files: &'l [Vec<u8>], known: &[KnownFile<'_>]) -> Vec
             DirectoryAbove::Closed => Some(ReadFile::not_covered(UNREADABLE)),
         };
         if let Some(file) = file {
-            found.push(Found { path, file });
+            found.push(FoundPath { path, file });
         }
     }
     found

@@ -18,7 +18,7 @@ use crate::model::named;
 named! {
     /// How a section changed.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
-    pub enum Filled {
+    pub enum FillOutcome {
         /// It was a gap, and now has a text.
         Written = "written",
         /// The answers were added below its text.
@@ -34,7 +34,7 @@ pub struct SectionChange {
     /// The heading of the section.
     pub heading: String,
     /// How it changed.
-    pub how: Filled,
+    pub how: FillOutcome,
 }
 
 /// An answer, ready for its section.
@@ -56,7 +56,7 @@ struct Target {
     /// The part of the old text that stays before the new one, byte for byte.
     kept: String,
     text: String,
-    how: Filled,
+    how: FillOutcome,
     /// The questions whose answers are in the text.
     questions: Vec<u32>,
 }
@@ -81,7 +81,7 @@ impl Target {
 
     /// Whether its text is new.
     fn is_written(&self) -> bool {
-        self.how != Filled::Kept
+        self.how != FillOutcome::Kept
     }
 }
 
@@ -292,9 +292,9 @@ fn covered(sections: &[SectionView], given: &[SectionAnswer<'_>]) -> Vec<Target>
             }
         }
         let how = match section.kept.trim() {
-            _ if texts.is_empty() => Filled::Kept,
-            "" => Filled::Written,
-            _ => Filled::Extended,
+            _ if texts.is_empty() => FillOutcome::Kept,
+            "" => FillOutcome::Written,
+            _ => FillOutcome::Extended,
         };
         targets.push(Target {
             id: Some(section.id.clone()),
@@ -324,7 +324,7 @@ fn uncovered(given: &[SectionAnswer<'_>]) -> Vec<Target> {
                 range: None,
                 kept: String::new(),
                 text: given.text.clone(),
-                how: Filled::Written,
+                how: FillOutcome::Written,
                 questions: vec![given.number],
             }),
         }
@@ -361,7 +361,7 @@ fn write_content(
         if same_lines(text, target.body(newline).trim()) {
             continue;
         }
-        (target.text, target.how) = (text.to_owned(), Filled::Written);
+        (target.text, target.how) = (text.to_owned(), FillOutcome::Written);
         target.kept.clear();
         target.questions.clear();
     }

@@ -23,7 +23,7 @@ mod stray;
 pub use document::InterviewDocument;
 pub use edit::EditError;
 pub use entry::{InterviewAnswer, PadEntry};
-pub use fill::{Filled, SectionChange};
+pub use fill::{FillOutcome, SectionChange};
 pub use gaps::{Fill, SectionView};
 pub use order::{Outlook, Step};
 pub use question::InterviewQuestion;

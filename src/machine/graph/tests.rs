@@ -1,10 +1,10 @@
 use std::fmt::Write as _;
 
 use super::*;
-use crate::machine::{Checked, Form, compile_text, render};
+use crate::machine::{CompiledText, Form, compile_text, render};
 use crate::model::limits;
 
-fn check(text: &str) -> Checked {
+fn check(text: &str) -> CompiledText {
     compile_text(Form::Graph, text, "w", &StateTypes::with(["planner"]))
 }
 

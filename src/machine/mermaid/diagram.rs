@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 use crate::machine::check::{shown, too_many};
 use crate::machine::diagnostic::push_within_limit;
 use crate::machine::lines::SourceLine;
-use crate::machine::mermaid::grammar::{Declared, End, Parsed, Statement};
+use crate::machine::mermaid::grammar::{End, ParseResult, StateDeclaration, Statement};
 use crate::machine::mermaid::lexer::is_comment;
 use crate::machine::mermaid::statements::{END_OF_SETTING, Statements};
 use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, SourceTransition};
@@ -143,7 +143,7 @@ impl Diagram {
         push_within_limit(&mut self.diagnostics, diagnostic);
     }
 
-    fn take(&mut self, found: Parsed<Statement>) {
+    fn take(&mut self, found: ParseResult<Statement>) {
         match found {
             Ok(Statement::Skipped(None, _)) => {}
             Ok(Statement::Skipped(Some(told), _)) => self.report(told),
@@ -153,8 +153,8 @@ impl Diagram {
         }
     }
 
-    fn declare(&mut self, declared: Declared) {
-        let Declared { name, label, replaced, kind } = declared;
+    fn declare(&mut self, declared: StateDeclaration) {
+        let StateDeclaration { name, label, replaced, kind } = declared;
         let bare = label.is_none() && kind.is_none();
         let at = self.mention(&name, !bare);
         let state = &mut self.source.states[at];

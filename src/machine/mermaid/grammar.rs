@@ -26,7 +26,7 @@ pub(super) enum Statement {
     /// where they end.
     Skipped(Option<Diagnostic>, Until),
     /// A state.
-    State(Declared),
+    State(StateDeclaration),
     /// A transition. Its label is ignored if one end is `[*]`.
     Transition { from: End, to: End, label: Option<String> },
 }
@@ -38,7 +38,7 @@ impl Statement {
 
 /// A declared state.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Declared {
+pub(super) struct StateDeclaration {
     pub(super) name: Name,
     pub(super) label: Option<String>,
     /// An earlier text of the same line, which the label replaces.
@@ -46,7 +46,7 @@ pub(super) struct Declared {
     pub(super) kind: Option<String>,
 }
 
-impl Declared {
+impl StateDeclaration {
     fn bare(name: Name) -> Self {
         Self { name, label: None, replaced: None, kind: None }
     }
@@ -75,7 +75,7 @@ pub(super) enum Until {
     Brace,
 }
 
-pub(super) type Parsed<T> = Result<T, Box<Diagnostic>>;
+pub(super) type ParseResult<T> = Result<T, Box<Diagnostic>>;
 
 /// Words that Mermaid does not accept as ids.
 const RESERVED: [&str; 6] = ["class", "click", "default", "note", "state", "style"];
@@ -86,7 +86,7 @@ const IDS: &str = "ids are letters, digits, `_` and `.`";
 ///
 /// # Errors
 /// The first problem of the line.
-pub(super) fn statement(line: SourceLine<'_>) -> Parsed<Statement> {
+pub(super) fn statement(line: SourceLine<'_>) -> ParseResult<Statement> {
     let mut tokens = Tokens::new(line.text);
     let Some(first) = tokens.next() else { return Ok(Statement::NOTHING) };
     let reader = Reader { line };
@@ -155,7 +155,7 @@ impl Reader<'_> {
     }
 
     /// A line that begins with a keyword of Mermaid; `None` if the word is a state's id.
-    fn directive(&self, word: &str, tokens: Tokens<'_>) -> Option<Parsed<Statement>> {
+    fn directive(&self, word: &str, tokens: Tokens<'_>) -> Option<ParseResult<Statement>> {
         let next = tokens.peek();
         let next_kind = next.as_ref().map(|next| next.kind);
         let head = Tokens::new(self.line.text).next()?;
@@ -191,7 +191,7 @@ impl Reader<'_> {
     }
 
     /// `note …`, after the keyword. A note is for readers of the diagram, so a run can follow the diagram without it.
-    fn note(&self, word: &Token, mut tokens: Tokens<'_>) -> Parsed<Statement> {
+    fn note(&self, word: &Token, mut tokens: Tokens<'_>) -> ParseResult<Statement> {
         let warning = Diagnostic::warning("note_ignored", &self.line.whole(), "a note is for readers; flow ignores it");
         let (first, second) = (tokens.next(), tokens.next());
         let (first_text, second_text) = (self.text_of(first.as_ref()), self.text_of(second.as_ref()));
@@ -217,7 +217,7 @@ impl Reader<'_> {
     }
 
     /// `state …`, after the keyword.
-    fn declaration(&self, word: &Token, mut tokens: Tokens<'_>) -> Parsed<Statement> {
+    fn declaration(&self, word: &Token, mut tokens: Tokens<'_>) -> ParseResult<Statement> {
         let Some(first) = tokens.next() else {
             return Err(self.error("mermaid_syntax", word, "`state` needs the id of a state"));
         };
@@ -242,7 +242,7 @@ impl Reader<'_> {
             _ => (first, None),
         };
         let name = self.id(&id)?;
-        let mut declared = Declared { label, ..Declared::bare(name) };
+        let mut declared = StateDeclaration { label, ..StateDeclaration::bare(name) };
         match tokens.next() {
             None => {}
             Some(token) if token.kind == Kind::Colon => {
@@ -323,11 +323,11 @@ impl Reader<'_> {
     }
 
     /// A line that begins with a state or `[*]`.
-    fn states(&self, first: &Token, mut tokens: Tokens<'_>) -> Parsed<Statement> {
+    fn states(&self, first: &Token, mut tokens: Tokens<'_>) -> ParseResult<Statement> {
         // Check the arrow first: if it is wrong, nothing else about the line is certain.
         let Some(next) = tokens.find(|token| token.kind != Kind::Class) else {
             return match self.ending(first)? {
-                End::State(name) => Ok(Statement::State(Declared::bare(name))),
+                End::State(name) => Ok(Statement::State(StateDeclaration::bare(name))),
                 End::Star(_) => {
                     let help = "write `[*] --> state` for a beginning and `state --> [*]` for an end";
                     Err(self.helped("mermaid_syntax", first, "`[*]` alone says nothing", help))
@@ -340,7 +340,7 @@ impl Reader<'_> {
             Kind::Colon if first.kind == Kind::Word => {
                 let name = self.id(first)?;
                 let label = self.description(first, &next, &tokens)?;
-                Ok(Statement::State(Declared { label, ..Declared::bare(name) }))
+                Ok(Statement::State(StateDeclaration { label, ..StateDeclaration::bare(name) }))
             }
             Kind::Open => Ok(self.composite(first, tokens)),
             Kind::Stereotype if !self.is_choice(&next) => Ok(self.unsupported_kind(&next)),
@@ -361,7 +361,7 @@ impl Reader<'_> {
         self.helped("bad_arrow", arrow, format!("`{text}` is not an arrow of a state diagram"), help)
     }
 
-    fn transition(&self, from: &Token, arrow: &Token, mut tokens: Tokens<'_>) -> Parsed<Statement> {
+    fn transition(&self, from: &Token, arrow: &Token, mut tokens: Tokens<'_>) -> ParseResult<Statement> {
         let Some(to) = tokens.next() else {
             return Err(self.error("mermaid_syntax", arrow, "the transition leads nowhere: a state is missing"));
         };
@@ -411,7 +411,7 @@ impl Reader<'_> {
     }
 
     /// Parses a token as an end of a transition.
-    fn ending(&self, token: &Token) -> Parsed<End> {
+    fn ending(&self, token: &Token) -> ParseResult<End> {
         match token.kind {
             Kind::Star => Ok(End::Star(self.name(token))),
             Kind::Quoted => Err(self.quoted_id(token)),
@@ -426,7 +426,7 @@ impl Reader<'_> {
     }
 
     /// Parses a token as the id of a state.
-    fn id(&self, token: &Token) -> Parsed<Name> {
+    fn id(&self, token: &Token) -> ParseResult<Name> {
         let text = self.text(token);
         if RESERVED.contains(&text) || text.starts_with("stateDiagram") {
             return Err(self.reserved(token));
@@ -452,7 +452,7 @@ impl Reader<'_> {
     }
 
     /// The text after the colon of a state.
-    fn description(&self, id: &Token, colon: &Token, tokens: &Tokens<'_>) -> Parsed<Option<String>> {
+    fn description(&self, id: &Token, colon: &Token, tokens: &Tokens<'_>) -> ParseResult<Option<String>> {
         let rest = tokens.rest();
         let text = &self.line.text[rest.clone()];
         // Without blanks around the colon, this is probably meant as an agent's step in a transition.
@@ -474,7 +474,7 @@ impl Reader<'_> {
     }
 
     /// The end of a line that declares the state `id`.
-    fn end(&self, id: &Token, mut tokens: Tokens<'_>) -> Parsed<()> {
+    fn end(&self, id: &Token, mut tokens: Tokens<'_>) -> ParseResult<()> {
         let Some(token) = tokens.next() else { return Ok(()) };
         if token.kind == Kind::Colon {
             let help =

@@ -2,7 +2,7 @@
 
 use crate::machine::Diagnostic;
 use crate::machine::lines::SourceLine;
-use crate::machine::mermaid::grammar::{Parsed, Statement, Until, statement};
+use crate::machine::mermaid::grammar::{ParseResult, Statement, Until, statement};
 
 /// The end of a setting, `%%{init: …}%%`.
 pub(super) const END_OF_SETTING: &str = "}%%";
@@ -119,7 +119,7 @@ impl<'l, 'a> Statements<'l, 'a> {
 }
 
 impl<'a> Iterator for Statements<'_, 'a> {
-    type Item = (SourceLine<'a>, Parsed<Statement>);
+    type Item = (SourceLine<'a>, ParseResult<Statement>);
 
     fn next(&mut self) -> Option<Self::Item> {
         let line = self.line()?;

@@ -1,9 +1,9 @@
 use std::fmt::Write as _;
 
-use crate::machine::{Checked, Diagnostic, Form, StateTypes, compile_text, render};
+use crate::machine::{CompiledText, Diagnostic, Form, StateTypes, compile_text, render};
 use crate::model::limits;
 
-fn check(text: &str) -> Checked {
+fn check(text: &str) -> CompiledText {
     compile_text(Form::Mermaid, text, "w", &StateTypes::default())
 }
 

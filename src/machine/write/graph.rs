@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use crate::codec;
-use crate::machine::write::written::{Written, labels, requires_of, several_initial};
+use crate::machine::write::written::{WrittenDefinition, labels, requires_of, several_initial};
 use crate::machine::{Machine, State, StateTypes};
 use crate::model::counted;
 
 /// The type for a state that has none.
 const USUAL: &str = "agent";
 
-pub(super) fn write(machine: &Machine, description: Option<&str>) -> Written {
+pub(super) fn write(machine: &Machine, description: Option<&str>) -> WrittenDefinition {
     let mut losses = Vec::new();
     several_initial(machine, &mut losses);
     labels(machine, &mut losses);
@@ -40,7 +40,7 @@ pub(super) fn write(machine: &Machine, description: Option<&str>) -> Written {
         graph.insert("types".into(), json!(own));
     }
     graph.insert("states".into(), Value::Object(states));
-    Written { text: codec::emit(&graph), losses }
+    WrittenDefinition { text: codec::emit(&graph), losses }
 }
 
 /// The name of a new terminal state, to follow states in which a run can end or move on. In a graph a run can only end

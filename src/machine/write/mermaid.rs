@@ -6,11 +6,11 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use crate::machine::mermaid::{is_id, is_keyword, written};
-use crate::machine::write::written::{Written, requires_of};
+use crate::machine::write::written::{WrittenDefinition, requires_of};
 use crate::machine::{Machine, State};
 use crate::model::{StateName, counted};
 
-pub(super) fn write(machine: &Machine) -> Written {
+pub(super) fn write(machine: &Machine) -> WrittenDefinition {
     let mut written = write_with(machine, &HashMap::new());
     // JSON in one line is YAML, whatever the names are. A diagram itself has no gates.
     let mut keys = Vec::new();
@@ -35,7 +35,7 @@ pub(super) fn write(machine: &Machine) -> Written {
 
 /// As [`write`], with the names of classes of states. A state has its class where a transition first names it: the
 /// statement `class` accepts ASCII names only.
-pub(super) fn write_with(machine: &Machine, classes: &HashMap<StateName, &str>) -> Written {
+pub(super) fn write_with(machine: &Machine, classes: &HashMap<StateName, &str>) -> WrittenDefinition {
     let mut losses = Vec::new();
     let ids = ids(machine, &mut losses);
     let mut left: HashMap<_, _> = classes.iter().collect();
@@ -69,7 +69,7 @@ pub(super) fn write_with(machine: &Machine, classes: &HashMap<StateName, &str>) 
     if typed > 0 {
         losses.push(format!("the types of {}", counted(typed, "state")));
     }
-    Written { text, losses }
+    WrittenDefinition { text, losses }
 }
 
 /// An id for each state: its name, or a similar one if Mermaid does not accept the name.

@@ -9,7 +9,7 @@ mod written;
 
 pub use notations::{mermaid_with_classes, write};
 pub use picture::picture;
-pub use written::Written;
+pub use written::WrittenDefinition;
 
 #[cfg(test)]
 mod tests;

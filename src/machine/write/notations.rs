@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use crate::machine::write::written::Written;
+use crate::machine::write::written::WrittenDefinition;
 use crate::machine::write::{graph, mermaid, phases};
 use crate::machine::{Machine, Notation};
 use crate::model::StateName;
 
 /// Writes `machine` in `notation`. `description` is the workflow's description, which a diagram cannot have.
 #[must_use]
-pub fn write(machine: &Machine, notation: Notation, description: Option<&str>) -> Written {
+pub fn write(machine: &Machine, notation: Notation, description: Option<&str>) -> WrittenDefinition {
     match notation {
         Notation::Mermaid => mermaid::write(machine),
         Notation::Graph => graph::write(machine, description),

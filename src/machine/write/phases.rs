@@ -3,10 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use crate::codec::{self, DocumentKind};
-use crate::machine::write::written::{Written, labels, requires_of, several_initial};
+use crate::machine::write::written::{WrittenDefinition, labels, requires_of, several_initial};
 use crate::machine::{Machine, State};
 
-pub(super) fn write(machine: &Machine, description: Option<&str>) -> Written {
+pub(super) fn write(machine: &Machine, description: Option<&str>) -> WrittenDefinition {
     let mut losses = Vec::new();
     several_initial(machine, &mut losses);
     labels(machine, &mut losses);
@@ -28,7 +28,7 @@ pub(super) fn write(machine: &Machine, description: Option<&str>) -> Written {
         "metadata": metadata,
         "phases": phases,
     });
-    Written { text: codec::emit(&document), losses }
+    WrittenDefinition { text: codec::emit(&document), losses }
 }
 
 /// Writes a phase; `below` is the next phase in the list.

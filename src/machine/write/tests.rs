@@ -124,7 +124,7 @@ fn awkward() -> Machine {
 #[test]
 fn a_diagram_says_what_the_machine_said_whatever_its_names_and_texts_are() {
     let machine = awkward();
-    let Written { text, losses } = write(&machine, Notation::Mermaid, None);
+    let WrittenDefinition { text, losses } = write(&machine, Notation::Mermaid, None);
     insta::assert_snapshot!(format!("{text}lost: {}", losses.join("\n      ")), @r"
     stateDiagram-v2
         fan_out : stop#59; then #quot;go#quot;
@@ -178,7 +178,7 @@ fn a_diagram_says_what_the_machine_said_whatever_its_names_and_texts_are() {
 #[test]
 fn a_state_with_work_is_not_made_one_without() {
     let machine = machine(Form::Mermaid, "stateDiagram-v2\n[*] --> work\nwork --> ship\nship --> [*]\n");
-    let Written { text, losses } = write(&machine, Notation::Graph, None);
+    let WrittenDefinition { text, losses } = write(&machine, Notation::Graph, None);
     insta::assert_snapshot!(format!("{text}lost: {}", losses.join("; ")), @r"
     initial: work
     states:
@@ -202,7 +202,7 @@ fn a_state_with_work_is_not_made_one_without() {
 fn one_end_is_made_for_all_states_that_end_or_go_on_and_its_name_is_new() {
     let diagram = "stateDiagram-v2\n[*] --> done\ndone --> end\ndone --> [*]\nend --> done\nend --> [*]\n";
     let machine = machine(Form::Mermaid, diagram);
-    let Written { text, losses } = write(&machine, Notation::Graph, None);
+    let WrittenDefinition { text, losses } = write(&machine, Notation::Graph, None);
     let told = [
         "`agent` is the type of 2 states without one",
         "runs end in the new state `done-2` behind `done`, which leads elsewhere as well",
@@ -276,7 +276,7 @@ proptest! {
         edges.iter().for_each(|(from, to)| line(format!("s{from} --> s{to}{label}")));
         let machine = machine(Form::Mermaid, &text);
         for notation in [Notation::Mermaid, Notation::Graph, Notation::Phases] {
-            let Written { text, losses } = write(&machine, notation, None);
+            let WrittenDefinition { text, losses } = write(&machine, notation, None);
             let again = read(&text, notation);
             let added = usize::from(losses.iter().any(|loss| loss.contains("new state")));
             prop_assert_eq!(again.states().len(), machine.states().len() + added);

@@ -7,7 +7,7 @@ use crate::model::{StateName, counted};
 
 /// A definition made from a machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenDefinition {
     /// The definition.
     pub text: String,
     /// What the definition lacks compared with the machine, a sentence fragment for each.

@@ -6,6 +6,6 @@ mod time;
 mod used;
 
 pub use amount::{Amount, Currency};
-pub use sum::{CostSum, Measured, ModelUsage, UsageSum, UsageTotals};
+pub use sum::{CostSum, ModelUsage, PartialSum, UsageSum, UsageTotals};
 pub use time::TimeUsed;
 pub use used::{Cost, Usage};

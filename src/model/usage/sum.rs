@@ -7,7 +7,7 @@ use crate::model::usage::{Amount, Cost, Currency, TimeUsed, Usage};
 
 /// A sum, and how many pieces of work reported a part of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Measured {
+pub struct PartialSum {
     /// The sum of what was reported.
     pub sum: u64,
     /// How many pieces of work reported it.
@@ -31,13 +31,13 @@ pub struct UsageTotals {
     /// How many pieces of work there are: records that passed or failed, and whatever else reported usage.
     pub work: u64,
     /// Tokens that went into models.
-    pub tokens_in: Option<Measured>,
+    pub tokens_in: Option<PartialSum>,
     /// Tokens that came out of them.
-    pub tokens_out: Option<Measured>,
+    pub tokens_out: Option<PartialSum>,
     /// Costs, by currency.
     pub costs: Vec<CostSum>,
     /// Time, in milliseconds.
-    pub duration_ms: Option<Measured>,
+    pub duration_ms: Option<PartialSum>,
 }
 
 impl UsageTotals {
@@ -83,7 +83,7 @@ impl UsageTotals {
     }
 }
 
-fn add(measured: &mut Option<Measured>, value: Option<u64>, reported: u64) {
+fn add(measured: &mut Option<PartialSum>, value: Option<u64>, reported: u64) {
     let Some(value) = value else { return };
     let measured = measured.get_or_insert_default();
     measured.sum = measured.sum.saturating_add(value);
@@ -162,6 +162,6 @@ mod tests {
         doubled.join(&sum);
         assert_eq!(doubled.totals.work, 8);
         assert_eq!(doubled.totals.costs[1].amount.to_string(), "0.60");
-        assert_eq!(doubled.models[0].totals.tokens_in, Some(Measured { sum: 20, reported: 2 }));
+        assert_eq!(doubled.models[0].totals.tokens_in, Some(PartialSum { sum: 20, reported: 2 }));
     }
 }

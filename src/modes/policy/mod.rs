@@ -20,5 +20,5 @@ pub use lifecycle::{
 pub(crate) use mode::{CANCELLED, CLEARED, COMPLETED};
 pub use mode::{Condition, Mode, ModeKind, Relation};
 pub use phase::PhaseFault;
-pub use prompt::{Named, Plan, Skill, Skills, Why, find_skills, names_skills, plan};
+pub use prompt::{NamedSkill, Plan, Skill, Skills, Why, find_skills, names_skills, plan};
 pub use table::Policy;

@@ -109,12 +109,12 @@ pub struct Skills {
     /// Tokens that are not known skills, anywhere in the prompt.
     pub unknown: Vec<String>,
     /// Skills that are named and not requested.
-    pub told: Vec<Named>,
+    pub told: Vec<NamedSkill>,
 }
 
 /// A skill that a prompt names without requesting it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedSkill {
     /// The skill.
     pub skill: Skill,
     /// How it was written.
@@ -200,7 +200,7 @@ impl Skills {
     /// Notes a skill that is named and not requested.
     fn report(&mut self, skill: Skill, word: &str, why: Why) {
         if self.told.iter().all(|named| named.skill != skill) && !self.asked.contains(&skill) {
-            self.told.push(Named { skill, typed: word.to_owned(), why });
+            self.told.push(NamedSkill { skill, typed: word.to_owned(), why });
         }
     }
 
@@ -398,7 +398,7 @@ mod tests {
         let skills = find_skills(&policy(), text, &whole);
         let denied = |typed: &str, by: &str| {
             let skill = skill(&policy(), typed).unwrap();
-            Named { skill, typed: typed.to_owned(), why: Why::Denied(by.to_owned()) }
+            NamedSkill { skill, typed: typed.to_owned(), why: Why::Denied(by.to_owned()) }
         };
         assert_eq!(skills.told, [denied("forge", "doesn't"), denied("team", "Never")]);
         assert_eq!(skills.asked, []);

@@ -16,7 +16,7 @@ pub struct RequestDetails {
 
 /// The result of a request that was not denied.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Requested {
+pub struct RequestResult {
     /// The rule; never a denial.
     pub admission: Admission,
     /// The modes that are active afterwards, in the order in which they began.
@@ -25,7 +25,7 @@ pub struct Requested {
 
 /// A mode that was ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
+pub struct ModeEnd {
     /// Which mode it was.
     pub mode: ModeName,
     /// The scope of its file.

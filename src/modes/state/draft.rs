@@ -12,7 +12,7 @@ use crate::modes::policy::{
     settle, text_of,
 };
 use crate::modes::state::board::{Active, Board, ModeState};
-use crate::modes::state::change::{ChangedFile, Ended, RequestDetails, Requested};
+use crate::modes::state::change::{ChangedFile, ModeEnd, RequestDetails, RequestResult};
 use crate::modes::state::over::{IsDead, note_life};
 use crate::modes::state::refusal::ModeRefusal;
 use crate::modes::state::visible::{Visible, visible_set};
@@ -27,7 +27,7 @@ pub struct ModeDraft<'a> {
     source: &'static str,
     changed: BTreeSet<(Scope, ModeName)>,
     aside: BTreeSet<(Scope, ModeName)>,
-    ended: Vec<Ended>,
+    ended: Vec<ModeEnd>,
     warnings: Vec<Help>,
     messages: Vec<String>,
     begun: i64,
@@ -113,7 +113,7 @@ impl<'a> ModeDraft<'a> {
 
     /// Modes that were ended, in order.
     #[must_use]
-    pub fn ended(&self) -> &[Ended] {
+    pub fn ended(&self) -> &[ModeEnd] {
         &self.ended
     }
 
@@ -134,7 +134,12 @@ impl<'a> ModeDraft<'a> {
     ///
     /// # Errors
     /// [`ModeRefusal::Denied`] and [`ModeRefusal::Unreadable`]; then the draft is unchanged.
-    pub fn request(&mut self, scope: &Scope, mode: &Mode, details: &RequestDetails) -> Result<Requested, ModeRefusal> {
+    pub fn request(
+        &mut self,
+        scope: &Scope,
+        mode: &Mode,
+        details: &RequestDetails,
+    ) -> Result<RequestResult, ModeRefusal> {
         let admission = self.admit(scope, mode, details)?;
         if admission == Admission::NoChange {
             self.take_run(scope, &mode.name, details.run.as_ref());
@@ -143,7 +148,7 @@ impl<'a> ModeDraft<'a> {
             self.put(scope, &mode.name, Some(begun));
         }
         let active = self.board.active(self.policy, scope)?.into_iter().map(|active| active.mode).collect();
-        Ok(Requested { admission, active })
+        Ok(RequestResult { admission, active })
     }
 
     /// Notes `run` as the run of an active mode.

@@ -8,7 +8,7 @@ mod refusal;
 mod visible;
 
 pub use board::{Active, Board, ModeState};
-pub use change::{ChangedFile, Ended, RequestDetails, Requested};
+pub use change::{ChangedFile, ModeEnd, RequestDetails, RequestResult};
 pub use draft::ModeDraft;
 pub use over::{IsDead, says_ended, why_over};
 pub use refusal::ModeRefusal;

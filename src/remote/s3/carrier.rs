@@ -17,7 +17,7 @@ use crate::remote::s3::address::S3Place;
 use crate::remote::s3::credentials::CredentialChain;
 use crate::remote::s3::log::{BucketLog, LOGS};
 use crate::remote::s3::objects::{Lines, body_of, is_whole};
-use crate::remote::s3::requests::{Condition, Requests, Upload, Uploaded};
+use crate::remote::s3::requests::{Condition, Requests, Upload, UploadOutcome};
 use crate::remote::s3::work::{Markers, TakenBy, mark_of, run_marked};
 use crate::store::shared::{Carrier, NoAnswer, Put, PutAnswer, Tip, behind, left_until};
 use crate::store::{Address, RefreshScope, WorkKey};
@@ -41,7 +41,7 @@ pub struct S3Carrier {
     /// The address for messages: `s3://bucket/prefix`.
     called: String,
     /// What is known of objects that were tried to write, by their names.
-    tried: Mutex<BTreeMap<String, Tried>>,
+    tried: Mutex<BTreeMap<String, TriedObject>>,
     races: Mutex<Races>,
     /// The lines of runs that are asked for next: with this mark, from a position on.
     expected: Mutex<BTreeMap<(RunId, String, Seq), String>>,
@@ -70,7 +70,7 @@ impl Races {
 
 /// What is known of an object that was tried to write.
 #[derive(Debug, Clone)]
-enum Tried {
+enum TriedObject {
     /// A void object with this tag is in its place.
     Void(String),
     /// Its answer was lost. If it is there, its run is over after it, or not.
@@ -130,7 +130,7 @@ impl S3Carrier {
         self.expected.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tried(&self) -> MutexGuard<'_, BTreeMap<String, Tried>> {
+    fn tried(&self) -> MutexGuard<'_, BTreeMap<String, TriedObject>> {
         self.tried.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -163,7 +163,7 @@ impl S3Carrier {
             Ok(_) => self.put_lines(put, deadline),
             Err(why) => why.clone().into(),
         };
-        if answer == PutAnswer::Taken && announced == Ok(Uploaded::Done) {
+        if answer == PutAnswer::Taken && announced == Ok(UploadOutcome::Done) {
             self.take_back(put.run, deadline);
         }
         match &answer {
@@ -180,7 +180,7 @@ impl S3Carrier {
 
     /// Whether the lines of an earlier try may still arrive at this object.
     fn is_in_doubt(&self, name: &str) -> bool {
-        matches!(self.tried().get(name), Some(Tried::Unanswered { .. }))
+        matches!(self.tried().get(name), Some(TriedObject::Unanswered { .. }))
     }
 
     /// Puts a file of evidence, if it is not there. An error says why it may not be there.
@@ -188,9 +188,9 @@ impl S3Carrier {
         let name = format!("{EVIDENCE}{}", sha256_hex(file));
         let upload = Upload { name: &name, body: file, condition: Condition::New, is_over: None };
         match self.requests.put_again(&upload, deadline) {
-            Uploaded::Done => return Ok(()),
-            Uploaded::Refused => {}
-            Uploaded::Unknown(why) | Uploaded::Not(why) => return Err(why),
+            UploadOutcome::Done => return Ok(()),
+            UploadOutcome::Refused => {}
+            UploadOutcome::Unknown(why) | UploadOutcome::Not(why) => return Err(why),
         }
         // What a client left that died before it had sent everything has another content.
         let Some(there) = self.requests.get(&name, deadline)? else {
@@ -201,25 +201,25 @@ impl S3Carrier {
         }
         match self.requests.put_again(&Upload { condition: Condition::Tag(&there.tag), ..upload }, deadline) {
             // Another writer has put the same bytes.
-            Uploaded::Done | Uploaded::Refused => Ok(()),
-            Uploaded::Unknown(why) | Uploaded::Not(why) => Err(why),
+            UploadOutcome::Done | UploadOutcome::Refused => Ok(()),
+            UploadOutcome::Unknown(why) | UploadOutcome::Not(why) => Err(why),
         }
     }
 
     /// Lists a run as open before it is, so that it is listed even if this process dies between the two.
-    fn announce(&self, put: &Put<'_>, deadline: Instant) -> Result<Uploaded, NoAnswer> {
+    fn announce(&self, put: &Put<'_>, deadline: Instant) -> Result<UploadOutcome, NoAnswer> {
         let is_reopened = || {
             let scan = LogScan::parse(put.lines.as_bytes());
             scan.events().any(|event| matches!(event.kind, EventKind::RunReopened(_)))
         };
         if put.before > Seq(0) && !is_reopened() {
-            return Ok(Uploaded::Refused);
+            return Ok(UploadOutcome::Refused);
         }
         let body = Hint::of(put.earlier).to_body();
         let name = format!("{OPEN}{}", key_of(put.run));
         let upload = Upload { name: &name, body: body.as_bytes(), condition: Condition::New, is_over: None };
         match self.requests.put_again(&upload, deadline) {
-            Uploaded::Unknown(why) | Uploaded::Not(why) => Err(why),
+            UploadOutcome::Unknown(why) | UploadOutcome::Not(why) => Err(why),
             done => Ok(done),
         }
     }
@@ -236,7 +236,7 @@ impl S3Carrier {
         let name = self.log(put.run, deadline).name(put.before);
         let body = body_of(put.earlier, put.lines);
         let void = match self.tried().get(&name) {
-            Some(Tried::Void(tag)) => Some(tag.clone()),
+            Some(TriedObject::Void(tag)) => Some(tag.clone()),
             _ => None,
         };
         let condition = void.as_deref().map_or(Condition::New, Condition::Tag);
@@ -244,11 +244,11 @@ impl S3Carrier {
         let begin = Instant::now();
         let uploaded = self.requests.put(&upload, deadline);
         self.count_race(&uploaded, begin.elapsed());
-        if void.is_some() || uploaded == Uploaded::Done {
+        if void.is_some() || uploaded == UploadOutcome::Done {
             self.tried().remove(&name);
         }
         match uploaded {
-            Uploaded::Done => {
+            UploadOutcome::Done => {
                 // The hint of a run that begins is there.
                 if put.before > Seq(0) || put.is_over {
                     // What is not said is found in the log: it is durable already.
@@ -256,24 +256,24 @@ impl S3Carrier {
                 }
                 PutAnswer::Done
             }
-            Uploaded::Refused => PutAnswer::Taken,
-            Uploaded::Not(why) => why.into(),
-            Uploaded::Unknown(why) => {
-                self.tried().insert(name, Tried::Unanswered { body, is_over: put.is_over });
+            UploadOutcome::Refused => PutAnswer::Taken,
+            UploadOutcome::Not(why) => why.into(),
+            UploadOutcome::Unknown(why) => {
+                self.tried().insert(name, TriedObject::Unanswered { body, is_over: put.is_over });
                 PutAnswer::Unknown(why.why().to_owned())
             }
         }
     }
 
-    fn count_race(&self, uploaded: &Uploaded, took: Duration) {
+    fn count_race(&self, uploaded: &UploadOutcome, took: Duration) {
         let mut races = self.races.lock().unwrap_or_else(PoisonError::into_inner);
         match uploaded {
-            Uploaded::Done => *races = Races::default(),
-            Uploaded::Refused => {
+            UploadOutcome::Done => *races = Races::default(),
+            UploadOutcome::Refused => {
                 let took = races.looked.map_or(took, |looked| looked.elapsed());
                 *races = Races { lost: races.lost + 1, looked: None, took };
             }
-            Uploaded::Unknown(_) | Uploaded::Not(_) => {}
+            UploadOutcome::Unknown(_) | UploadOutcome::Not(_) => {}
         }
     }
 
@@ -285,9 +285,9 @@ impl S3Carrier {
         let upload = Upload { name, body: body.as_bytes(), condition: Condition::Always, is_over: None };
         match self.requests.put_again(&upload, deadline) {
             // Not before the other is there: a run that is listed nowhere would be lost.
-            Uploaded::Done if is_over => self.requests.delete(&open, deadline).map(|_| ()),
-            Uploaded::Done | Uploaded::Refused => Ok(()),
-            Uploaded::Unknown(why) | Uploaded::Not(why) => Err(why),
+            UploadOutcome::Done if is_over => self.requests.delete(&open, deadline).map(|_| ()),
+            UploadOutcome::Done | UploadOutcome::Refused => Ok(()),
+            UploadOutcome::Unknown(why) | UploadOutcome::Not(why) => Err(why),
         }
     }
 
@@ -329,12 +329,12 @@ impl S3Carrier {
             return Ok(behind(before, log.lines(before.max(Seq(1)))?));
         };
         let Some(lines) = Lines::of(&object.body) else {
-            self.tried().insert(log.name(before), Tried::Void(object.tag));
+            self.tried().insert(log.name(before), TriedObject::Void(object.tag));
             return Ok((before > Seq(0)).then(String::new));
         };
         let new = lines.between(before.next(), Seq(u64::MAX));
         let tried = self.tried().remove(&log.name(before));
-        if let Some(Tried::Unanswered { body, is_over }) = tried
+        if let Some(TriedObject::Unanswered { body, is_over }) = tried
             && body.as_bytes() == object.body
         {
             let _ = self.tell(run, &new, is_over, deadline);

@@ -32,12 +32,12 @@ pub(super) struct CredentialChain {
     env: CloudEnv,
     /// The region of the service that takes web identities.
     region: String,
-    known: Mutex<Option<Dated>>,
+    known: Mutex<Option<ExpiringCredentials>>,
 }
 
 /// Credentials, and when they end.
 #[derive(Debug, Clone)]
-struct Dated {
+struct ExpiringCredentials {
     credentials: Credentials,
     until: Option<Timestamp>,
 }
@@ -45,7 +45,7 @@ struct Dated {
 /// Credentials as programs, containers and instances give them.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Given {
+struct RawCredentials {
     access_key_id: String,
     secret_access_key: String,
     #[serde(alias = "SessionToken")]
@@ -53,8 +53,8 @@ struct Given {
     expiration: Option<String>,
 }
 
-impl From<Given> for Dated {
-    fn from(given: Given) -> Self {
+impl From<RawCredentials> for ExpiringCredentials {
+    fn from(given: RawCredentials) -> Self {
         let until = given.expiration.and_then(|text| text.parse().ok());
         Self { credentials: with_token(&given.access_key_id, &given.secret_access_key, given.token.as_deref()), until }
     }
@@ -78,7 +78,7 @@ impl CredentialChain {
     /// A sentence fragment: there are none, or the place that should have them has not. It quotes no secret.
     pub(super) fn get(&self, deadline: Instant) -> Result<Credentials, String> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Dated { credentials, until }) = &*known
+        if let Some(ExpiringCredentials { credentials, until }) = &*known
             && until.is_none_or(|until| until.as_datetime() > Clock::real().now().as_datetime() + SPARE)
         {
             return Ok(credentials.clone());
@@ -94,10 +94,13 @@ impl CredentialChain {
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    fn look(&self, deadline: Instant) -> Result<Dated, String> {
+    fn look(&self, deadline: Instant) -> Result<ExpiringCredentials, String> {
         let (env, key) = (&self.env, self.env.get("AWS_ACCESS_KEY_ID"));
         if let (Some(key), Some(secret)) = (key, env.get("AWS_SECRET_ACCESS_KEY")) {
-            return Ok(Dated { credentials: with_token(key, secret, env.get("AWS_SESSION_TOKEN")), until: None });
+            return Ok(ExpiringCredentials {
+                credentials: with_token(key, secret, env.get("AWS_SESSION_TOKEN")),
+                until: None,
+            });
         }
         if let (Some(file), Some(role)) = (env.get("AWS_WEB_IDENTITY_TOKEN_FILE"), env.get("AWS_ROLE_ARN")) {
             return self.of_web_identity(file, role, deadline);
@@ -115,7 +118,7 @@ impl CredentialChain {
         })
     }
 
-    fn of_profile(&self, profile: &Profile, deadline: Instant) -> Result<Option<Dated>, String> {
+    fn of_profile(&self, profile: &Profile, deadline: Instant) -> Result<Option<ExpiringCredentials>, String> {
         let name = &profile.name;
         if let Some(role) = profile.get("role_arn") {
             let Some(file) = profile.get("web_identity_token_file") else {
@@ -125,12 +128,13 @@ impl CredentialChain {
         }
         if let (Some(key), Some(secret)) = (profile.get("aws_access_key_id"), profile.get("aws_secret_access_key")) {
             let credentials = with_token(key, secret, profile.get("aws_session_token"));
-            return Ok(Some(Dated { credentials, until: None }));
+            return Ok(Some(ExpiringCredentials { credentials, until: None }));
         }
         if let Some(command) = profile.get("credential_process") {
             let fault = |why: &dyn fmt::Display| format!("the credential_process of the profile {name}: {why}");
             let output = CloudEnv::output_of(command, left_until(deadline)).map_err(|why| fault(&why))?;
-            let given: Given = serde_json::from_str(&output).map_err(|_| fault(&"its output has no credentials"))?;
+            let given: RawCredentials =
+                serde_json::from_str(&output).map_err(|_| fault(&"its output has no credentials"))?;
             return Ok(Some(given.into()));
         }
         if profile.get("sso_session").or(profile.get("sso_start_url")).is_some() {
@@ -140,7 +144,7 @@ impl CredentialChain {
     }
 
     /// Credentials for a token that an identity provider gave, as in CI.
-    fn of_web_identity(&self, file: &str, role: &str, deadline: Instant) -> Result<Dated, String> {
+    fn of_web_identity(&self, file: &str, role: &str, deadline: Instant) -> Result<ExpiringCredentials, String> {
         let fault = |why: &dyn fmt::Display| format!("no credentials for the web identity: {why}");
         let token = CloudEnv::file(Path::new(file)).map_err(|why| fault(&why))?;
         let token = token.ok_or_else(|| fault(&format!("{file} does not exist")))?;
@@ -164,10 +168,10 @@ impl CredentialChain {
             return Err(fault(&format!("the service answered {}", answer.status)));
         };
         let until = element(&text, "Expiration").and_then(|text| text.parse().ok());
-        Ok(Dated { credentials: with_token(key, secret, Some(token)), until })
+        Ok(ExpiringCredentials { credentials: with_token(key, secret, Some(token)), until })
     }
 
-    fn of_container(&self, deadline: Instant) -> Result<Option<Dated>, String> {
+    fn of_container(&self, deadline: Instant) -> Result<Option<ExpiringCredentials>, String> {
         let relative = self.env.get("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI").map(|path| format!("{CONTAINER}{path}"));
         let full = self.env.get("AWS_CONTAINER_CREDENTIALS_FULL_URI").map(str::to_owned);
         let Some(url) = relative.or(full) else { return Ok(None) };
@@ -185,12 +189,12 @@ impl CredentialChain {
         let headers = if token.is_empty() { &[][..] } else { &headers };
         let client = if url.starts_with("https://") { HttpClient::new(&self.env, &url)? } else { HttpClient::direct() };
         let given = given_by(&client, "GET", &url, headers, left_until(deadline).min(NEAR * 5));
-        let given = given.and_then(|text| serde_json::from_str::<Given>(&text).ok());
+        let given = given.and_then(|text| serde_json::from_str::<RawCredentials>(&text).ok());
         given.map(|given| Some(given.into())).ok_or_else(|| "the container's endpoint gave no credentials".to_owned())
     }
 
     /// Credentials of the machine's role, if it is a machine in a cloud that has one.
-    fn of_instance(&self, deadline: Instant) -> Option<Dated> {
+    fn of_instance(&self, deadline: Instant) -> Option<ExpiringCredentials> {
         let endpoint = self.env.get("AWS_EC2_METADATA_SERVICE_ENDPOINT").unwrap_or(INSTANCE).trim_end_matches('/');
         let client = HttpClient::direct();
         let limit = left_until(deadline).min(NEAR);
@@ -201,7 +205,7 @@ impl CredentialChain {
         let role = given_by(&client, "GET", &roles, &headers, limit)?;
         let role = role.lines().next()?.trim().to_owned();
         let text = given_by(&client, "GET", &format!("{roles}{role}"), &headers, limit)?;
-        serde_json::from_str::<Given>(&text).ok().map(Dated::from)
+        serde_json::from_str::<RawCredentials>(&text).ok().map(ExpiringCredentials::from)
     }
 }
 

@@ -79,7 +79,7 @@ pub(super) struct Upload<'a> {
 
 /// What became of an upload.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Uploaded {
+pub(super) enum UploadOutcome {
     Done,
     /// The condition does not hold.
     Refused,
@@ -172,19 +172,19 @@ impl Requests {
     }
 
     /// Writes an object, once.
-    pub(super) fn put(&self, upload: &Upload<'_>, deadline: Instant) -> Uploaded {
+    pub(super) fn put(&self, upload: &Upload<'_>, deadline: Instant) -> UploadOutcome {
         match self.try_to_put(upload, deadline) {
             Ok(uploaded) => uploaded,
-            Err(why) => Uploaded::Not(why),
+            Err(why) => UploadOutcome::Not(why),
         }
     }
 
     /// Writes an object that may as well be written twice, again after an answer that may pass.
-    pub(super) fn put_again(&self, upload: &Upload<'_>, deadline: Instant) -> Uploaded {
+    pub(super) fn put_again(&self, upload: &Upload<'_>, deadline: Instant) -> UploadOutcome {
         let mut tries = 1;
         loop {
             let uploaded = self.put(upload, deadline);
-            if !matches!(uploaded, Uploaded::Unknown(_)) || tries == TRIES || left_until(deadline).is_zero() {
+            if !matches!(uploaded, UploadOutcome::Unknown(_)) || tries == TRIES || left_until(deadline).is_zero() {
                 return uploaded;
             }
             pause(tries, deadline);
@@ -225,7 +225,7 @@ impl Requests {
     }
 
     /// An error says why nothing was written.
-    fn try_to_put(&self, upload: &Upload<'_>, deadline: Instant) -> Result<Uploaded, NoAnswer> {
+    fn try_to_put(&self, upload: &Upload<'_>, deadline: Instant) -> Result<UploadOutcome, NoAnswer> {
         let digest = STANDARD.encode(Sha256::digest(upload.body));
         // Servers that know it store nothing when the body is cut off.
         let mut headers = vec![("x-amz-checksum-sha256", &*digest)];
@@ -249,14 +249,14 @@ impl Requests {
             let answer = match self.send("PUT", &url, &headers, Some(upload.body), ANSWER_BYTES, deadline) {
                 Ok(answer) => answer,
                 Err(HttpFault::NotSent(why)) => return Err(why.into()),
-                Err(HttpFault::Unknown(why)) => return Ok(Uploaded::Unknown(why.into())),
+                Err(HttpFault::Unknown(why)) => return Ok(UploadOutcome::Unknown(why.into())),
             };
             return match answer.status {
-                200 | 201 | 204 => Ok(Uploaded::Done),
-                412 => Ok(Uploaded::Refused),
+                200 | 201 | 204 => Ok(UploadOutcome::Done),
+                412 => Ok(UploadOutcome::Refused),
                 // There is nothing that could have the tag.
-                404 if code_in(&answer.body) != Some("NoSuchBucket") => Ok(Uploaded::Refused),
-                status if is_passing(status) => Ok(Uploaded::Unknown(refusal(&answer))),
+                404 if code_in(&answer.body) != Some("NoSuchBucket") => Ok(UploadOutcome::Refused),
+                status if is_passing(status) => Ok(UploadOutcome::Unknown(refusal(&answer))),
                 _ if is_expired(&answer) && !is_renewed => {
                     self.credentials.forget();
                     is_renewed = true;

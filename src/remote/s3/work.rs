@@ -17,7 +17,7 @@ use crate::model::{RunId, Seq, sha256_hex};
 use crate::remote::names::work_digest;
 use crate::remote::s3::log::BucketLog;
 use crate::remote::s3::objects::is_whole;
-use crate::remote::s3::requests::{Condition, Requests, Upload, Uploaded};
+use crate::remote::s3::requests::{Condition, Requests, Upload, UploadOutcome};
 use crate::store::WorkKey;
 use crate::store::shared::{NoAnswer, left_until};
 
@@ -152,10 +152,10 @@ impl Markers<'_> {
 
     fn put(&self, name: &str, body: &[u8], condition: Condition<'_>) -> Result<bool, NoAnswer> {
         match self.requests.put(&Upload { name, body, condition, is_over: None }, self.deadline) {
-            Uploaded::Done => Ok(true),
+            UploadOutcome::Done => Ok(true),
             // Without an answer it is read again: even this process's own marker is replaced then.
-            Uploaded::Refused | Uploaded::Unknown(_) => Ok(false),
-            Uploaded::Not(why) => Err(why),
+            UploadOutcome::Refused | UploadOutcome::Unknown(_) => Ok(false),
+            UploadOutcome::Not(why) => Err(why),
         }
     }
 

@@ -18,7 +18,7 @@ use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::live::cards::{CardFilter, CardsOfGroup, CardsReport};
 use crate::runs::live::feed_run::FeedRun;
-use crate::runs::live::observe::Observed;
+use crate::runs::live::observe::ObservedRun;
 use crate::runs::live::stats::WorkflowUse;
 use crate::runs::look::card::{Card, CardGroup, assess, holder_life, read_card, reason_of_over};
 use crate::runs::look::outlook::{Definitions, OpenedRun};
@@ -54,7 +54,7 @@ pub struct Feed {
     /// When the list of runs changed last, as far as was seen.
     listed: Vec<Option<(i64, i64)>>,
     /// The least recently used one first.
-    observed: Vec<(RunId, Observed)>,
+    observed: Vec<(RunId, ObservedRun)>,
     definitions: Definitions,
 }
 
@@ -317,7 +317,7 @@ impl Feed {
     /// Reads a run again. Returns whether there is anything new to show.
     fn read(&mut self, id: &RunId) -> bool {
         let read = self.observe(id).map(|at| {
-            let Observed { run, view, .. } = &self.observed[at].1;
+            let ObservedRun { run, view, .. } = &self.observed[at].1;
             let opened = OpenedRun { project: &self.project, run: &**run, view };
             (assess(opened, &self.definitions).card, view.history.hold().cloned())
         });
@@ -370,7 +370,7 @@ impl Feed {
                 }
                 observed
             }
-            None => Observed::open(&self.project, self.open_run(id)?, stamp)?,
+            None => ObservedRun::open(&self.project, self.open_run(id)?, stamp)?,
         };
         self.observed.push((id.clone(), observed));
         while self.observed.len() > 1 && (self.observed.len() > KEPT_RUNS || self.kept_events() > KEPT_EVENTS) {

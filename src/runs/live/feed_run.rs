@@ -8,7 +8,7 @@ use crate::machine::Machine;
 use crate::model::{Event, EventId, RunId, Seq, StateName, WorkflowId};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
-use crate::runs::live::observe::{Observed, RunReport, RunRequest, WholeRun};
+use crate::runs::live::observe::{ObservedRun, RunReport, RunRequest, WholeRun};
 use crate::runs::look::card::{assess, assess_past};
 use crate::runs::look::evidence::{EvidenceFile, EvidenceItem, EvidenceOrigin, FileContent, content, evidence_of};
 use crate::runs::look::in_time::SeenCommands;
@@ -44,7 +44,7 @@ fn with_run<T>(
     report: impl FnOnce(FeedRun<'_>) -> Result<T>,
 ) -> Result<T> {
     let run = select_run(project, request.run.as_deref(), request.session.clone())?;
-    let observed = Observed::open(project, run, None)?;
+    let observed = ObservedRun::open(project, run, None)?;
     report(FeedRun { project, definitions: &Definitions::default(), observed: &observed })
 }
 
@@ -53,7 +53,7 @@ fn with_run<T>(
 pub struct FeedRun<'f> {
     pub(in crate::runs) project: &'f OpenedProject,
     pub(in crate::runs) definitions: &'f Definitions,
-    pub(in crate::runs) observed: &'f Observed,
+    pub(in crate::runs) observed: &'f ObservedRun,
 }
 
 impl FeedRun<'_> {
@@ -65,7 +65,7 @@ impl FeedRun<'_> {
         if let Some(at) = at {
             return Ok(self.report_at(at)?.0);
         }
-        let Observed { view, timekeeper, .. } = self.observed;
+        let ObservedRun { view, timekeeper, .. } = self.observed;
         let mut assessment = assess(self.opened(view), self.definitions);
         if assessment.card.run.sharing.is_some() {
             assessment.notes.extend(store_away(self.project));
@@ -155,7 +155,7 @@ impl FeedRun<'_> {
     /// # Errors
     /// [`Error::Store`](crate::runs::Error::Store) when its evidence cannot be listed.
     pub fn evidence(&self, report: &RunReport) -> Result<Vec<EvidenceItem>> {
-        let Observed { run, view, .. } = self.observed;
+        let ObservedRun { run, view, .. } = self.observed;
         let known = view.history.attempts().iter().filter(|attempt| is_known_at(attempt, report.at));
         let mut found = evidence_of(self.project, &**run, known, &report.artifacts)?;
         if report.at.is_some() {

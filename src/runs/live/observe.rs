@@ -144,7 +144,7 @@ impl DriftReport {
 
 /// A run that is observed: what was read of it is kept, and only new events are read.
 #[derive(Debug)]
-pub struct Observed {
+pub struct ObservedRun {
     pub(super) run: Box<dyn StoredRun>,
     pub(super) view: View,
     pub(super) timekeeper: Timekeeper,
@@ -154,7 +154,7 @@ pub struct Observed {
     pub(super) is_on_trust: bool,
 }
 
-impl Observed {
+impl ObservedRun {
     /// Reads a run. `stamp` is the stamp of its files, taken before this call.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Completed, InDoubt, LeftUndone, Verdict};
+use crate::engine::{CompletedActivity, InDoubt, LeftUndone, Verdict};
 use crate::model::{RunId, RunStatus, SessionId, StateName, Timestamp, WorkflowId};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
@@ -86,7 +86,7 @@ pub struct BriefReport {
     /// How many activities are completed.
     pub completed_activities: usize,
     /// The latest of them, in order.
-    pub completed: Vec<Completed>,
+    pub completed: Vec<CompletedActivity>,
     /// How many other runs could be resumed.
     pub others: usize,
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::{Attempt, LeftUndone, Refusal, gate_to_decide, held_by};
-use crate::model::{GateStatus, LastSeen, RunId, StateName, Unproved, WorkflowId};
+use crate::model::{GateStatus, LastSeen, MissingProof, RunId, StateName, WorkflowId};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::look::seen::{seen_evidence, unproved_now};
@@ -28,7 +28,7 @@ pub struct GateReport {
     /// How it stands.
     pub status: GateStatus,
     /// The commands that it requires and that were not seen to pass on the files as they are. Running one takes the decision back.
-    pub unproved: Vec<Unproved>,
+    pub unproved: Vec<MissingProof>,
     /// What the run left behind without settling it.
     pub left_undone: Vec<LeftUndone>,
     /// Why phases were left although their work was not done.

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::engine::{Attempt, EvidenceState, History};
-use crate::model::{Number, RunId, Unproved};
+use crate::model::{MissingProof, Number, RunId};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::look::seen::{seen_evidence, unproved_now};
@@ -76,7 +76,7 @@ pub(crate) fn seen_commands(cx: &Context, run: &RunId) -> Result<SeenCommands> {
 
 /// What is missing of what the run of a view still has to show on the files as they are; `None` if nothing of it asks for
 /// them, or if they cannot be looked at in this time.
-pub(in crate::runs) fn unproved_within(cx: &Context, view: &View, time: Duration) -> Option<Vec<Unproved>> {
+pub(in crate::runs) fn unproved_within(cx: &Context, view: &View, time: Duration) -> Option<Vec<MissingProof>> {
     if !asks_for_files(view) {
         return None;
     }
@@ -90,7 +90,7 @@ pub(in crate::runs) fn asks_for_files(view: &View) -> bool {
     view.history.still_required(machine).iter().any(|one| one.requirement.fresh)
 }
 
-fn unproved_of(cx: &Context, run: &RunId) -> Result<Vec<Unproved>> {
+fn unproved_of(cx: &Context, run: &RunId) -> Result<Vec<MissingProof>> {
     let project = cx.project()?;
     let run = project.runs().open(run)?;
     let view = for_deciding(&project, &*run)?;

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::catalog::CatalogError;
 use crate::engine::{self, Action, Drift, History, Outlook, Plan, Presence, RunState, Verdict};
 use crate::machine::{Difference, Machine};
-use crate::model::{Execution, RunId, StateName, Suggestion, Unproved, WorkflowId};
+use crate::model::{Execution, MissingProof, RunId, StateName, Suggestion, WorkflowId};
 use crate::runs::advice::{Advice, Alternative, adopt, advice, bring_back, share, unknown_driver};
 use crate::runs::commands::{NamedNow, reopen};
 use crate::runs::context::OpenedProject;
@@ -80,7 +80,7 @@ pub(super) fn outlook<'a>(opened: OpenedRun<'a>, presence: Presence, definitions
 
 /// What is missing of what the run still has to show, without a look at its files: a command that passed and that the project
 /// calls something else today proves nothing. `None` without a workflow.
-fn unproved_by_name(project: &OpenedProject, view: &View) -> Option<Vec<Unproved>> {
+fn unproved_by_name(project: &OpenedProject, view: &View) -> Option<Vec<MissingProof>> {
     // The configuration is read only if something passed.
     let proofs = LazyCell::new(|| Proofs::of(project, BTreeMap::new()));
     let machine = view.machine.as_ref()?;

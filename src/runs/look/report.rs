@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::engine::{Attempt, LeftUndone, RunUsage, held_by, undecided};
 use crate::model::{
-    ActivityStatus, Doing, Number, Question, RunDocument, RunId, RunStatus, SessionId, StateName, Unit, Unproved,
+    ActivityStatus, Doing, MissingProof, Number, Question, RunDocument, RunId, RunStatus, SessionId, StateName, Unit,
     WorkflowId, command_line,
 };
 use crate::runs::context::Context;
@@ -67,7 +67,7 @@ pub struct WorkReport {
     /// Units of work and sub-agents that are not reported as done.
     pub open_units: Vec<ShownUnit>,
     /// What the phases in which the run is require and the log does not show to have passed.
-    pub required: Vec<Unproved>,
+    pub required: Vec<MissingProof>,
     /// What the run left behind without settling it.
     pub left_undone: Vec<LeftUndone>,
     /// Questions that wait for an answer.
@@ -189,7 +189,7 @@ pub fn work_report(cx: &Context, request: &WorkReportRequest) -> Result<WorkRepo
 }
 
 /// What the log does not show of what is required where the run is, while it is open.
-fn required_here(view: &View) -> Vec<Unproved> {
+fn required_here(view: &View) -> Vec<MissingProof> {
     let mut required = match &view.machine {
         Some(machine) if !view.history.state().status().is_terminal() => view.history.unproved_by_log(machine),
         _ => Vec::new(),

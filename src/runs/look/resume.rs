@@ -6,7 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{self, Action, Completed, InDoubt, LeftUndone, Plan, RECENT, Verdict, joined};
+use crate::engine::{self, Action, CompletedActivity, InDoubt, LeftUndone, Plan, RECENT, Verdict, joined};
 use crate::host::is_commit_id;
 use crate::host::{AskedForChanges, WorkingTree};
 use crate::model::{
@@ -29,7 +29,7 @@ use crate::runs::open::name::Purpose;
 use crate::runs::open::own_files::{below_top, own_directories, own_of_others};
 use crate::runs::open::reading::{Runs, Unreadable};
 use crate::runs::open::recap::for_deciding;
-use crate::runs::open::select::{Candidates, Selected, named_run};
+use crate::runs::open::select::{Candidates, SelectedRun, named_run};
 use crate::runs::open::shared::{Sharing, UnseenStore, ask_store};
 use crate::runs::open::view::{View, for_reading};
 use crate::runs::open::work::OpenWork;
@@ -84,7 +84,7 @@ pub struct ResumeReport {
     /// How many activities are completed.
     pub completed_activities: usize,
     /// The latest of them, in order; with `all`, every one.
-    pub completed: Vec<Completed>,
+    pub completed: Vec<CompletedActivity>,
     /// Work that was begun and has no known outcome.
     pub in_doubt: Vec<InDoubt>,
     /// Questions that wait for an answer; the last one is to be answered first.
@@ -222,7 +222,7 @@ pub(in crate::runs) fn resume_here(
     let (run, doubt) = match named_run(project, request.run.as_deref(), purpose)? {
         Some(run) => (run, None),
         None => match Candidates::among(project, runs, session).newest(session) {
-            Some(Selected { run, doubt }) => (project.runs().open(&run.head.run_id)?, doubt),
+            Some(SelectedRun { run, doubt }) => (project.runs().open(&run.head.run_id)?, doubt),
             None => return Ok((nothing_readable(project, runs)?, None)),
         },
     };

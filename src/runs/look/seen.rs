@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::engine::{Attempt, Damage, EvidenceState, Freshness, History, Judgement, Outlook, Plan};
 use crate::machine::Requirement;
 use crate::model::{
-    ActivityStatus, NotCovered, Number, RunId, SessionId, StateName, Suggestion, Unproved, command_line,
+    ActivityStatus, MissingProof, NotCovered, Number, RunId, SessionId, StateName, Suggestion, command_line,
 };
 use crate::runs::commands::prove;
 use crate::runs::context::{Context, OpenedProject};
@@ -186,7 +186,7 @@ fn required_evidence(
     let Some(machine) = &view.machine else { return required };
     let (history, proofs) = (&view.history, Proofs::of(project, states_of(seen)));
     let still = history.still_required(machine);
-    let mut shown = |requirement: &Requirement, number, missing: Option<Unproved>| {
+    let mut shown = |requirement: &Requirement, number, missing: Option<MissingProof>| {
         let (phase, exec) = (requirement.state.clone(), requirement.exec.clone());
         let skip_reason = history.reason_to_skip(&phase, &exec).or(history.work(&phase).skipped).map(str::to_owned);
         let why = missing.as_ref().map(|one| match &one.obstacle {
@@ -274,7 +274,7 @@ fn why_stale(proofs: &Proofs, requirement: &Requirement, attempt: &Attempt) -> O
 }
 
 /// What is missing of what the run still has to show, on the files as they are: given what was seen of its commands.
-pub(in crate::runs) fn unproved_now(project: &OpenedProject, view: &View, seen: &[SeenEvidence]) -> Vec<Unproved> {
+pub(in crate::runs) fn unproved_now(project: &OpenedProject, view: &View, seen: &[SeenEvidence]) -> Vec<MissingProof> {
     let mut unproved = Vec::new();
     let Some(machine) = &view.machine else { return unproved };
     let proofs = Proofs::of(project, states_of(seen));

@@ -3,7 +3,7 @@
 use super::text::steps;
 
 /// A text as it was before it was encoded.
-pub(super) struct Decoded {
+pub(super) struct DecodedText {
     pub(super) bytes: Vec<u8>,
     /// Where each byte, and the end, was in the encoded text.
     pub(super) places: Vec<usize>,
@@ -12,7 +12,7 @@ pub(super) struct Decoded {
 /// What is encoded at the beginning of a text: what it stands for, and how long it is.
 pub(super) type Decode = fn(&[u8]) -> Option<(Vec<u8>, usize)>;
 
-impl Decoded {
+impl DecodedText {
     /// A text as it is.
     pub(super) fn plain(text: &[u8]) -> Self {
         Self { bytes: text.to_owned(), places: (0..=text.len()).collect() }

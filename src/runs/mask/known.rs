@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::decoded::{Decoded, of_address, of_form};
+use super::decoded::{DecodedText, of_address, of_form};
 use super::text::steps;
 
 /// The shortest value of a variable that is masked: shorter ones stand everywhere by chance.
@@ -10,11 +10,11 @@ const VALUE: usize = 6;
 
 /// Known secrets.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct KnownSecrets {
     values: Vec<Vec<u8>>,
 }
 
-impl Known {
+impl KnownSecrets {
     pub(super) fn of(values: impl IntoIterator<Item = Vec<u8>>) -> Self {
         let mut known = Vec::new();
         for value in values {
@@ -37,7 +37,7 @@ impl Known {
         if self.values.is_empty() {
             return found;
         }
-        let plain = Decoded::plain(text);
+        let plain = DecodedText::plain(text);
         // What to escape is up to each program, so the text is read as it was before.
         for decode in [of_address, of_form] {
             if let Some(decoded) = plain.decoded(decode) {
@@ -48,7 +48,7 @@ impl Known {
         found
     }
 
-    fn find_in(&self, text: &Decoded, found: &mut Vec<Range<usize>>) {
+    fn find_in(&self, text: &DecodedText, found: &mut Vec<Range<usize>>) {
         for value in &self.values {
             steps::add(text.bytes.len());
             for at in memchr::memmem::find_iter(&text.bytes, value) {

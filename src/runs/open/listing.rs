@@ -2,7 +2,7 @@
 
 use crate::codec::{RunText, digest};
 use crate::engine::{Fault, held_by, read_run, reconcile_end};
-use crate::model::{Doing, GateStatus, Owned, RunHead, RunStatus, RunSummary, Seq};
+use crate::model::{Doing, GateStatus, OwnedState, RunHead, RunStatus, RunSummary, Seq};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::checkout::may_be_elsewhere;
@@ -19,7 +19,7 @@ pub(crate) fn to_remember(project: &OpenedProject, run: &dyn StoredRun) -> Optio
 
 /// A run as lists show it.
 #[derive(Debug)]
-pub(crate) struct Listed {
+pub(crate) struct ListedSummary {
     pub(crate) summary: RunSummary,
     basis: Basis,
 }
@@ -35,7 +35,7 @@ enum Basis {
     More,
 }
 
-impl Listed {
+impl ListedSummary {
     /// Whether the summary is the same as long as the run's files are; only such a summary may be cached. That of a run that
     /// is over has to follow from `run.yaml` alone.
     pub(crate) fn follows_from_files(&self) -> bool {
@@ -64,11 +64,11 @@ pub(in crate::runs) fn text_of(project: &OpenedProject, run: &dyn StoredRun) -> 
 }
 
 /// Reads only what a list shows: `run.yaml`, and for runs that are not over the events after it.
-pub(crate) fn for_listing(project: &OpenedProject, run: &dyn StoredRun) -> Result<Listed> {
+pub(crate) fn for_listing(project: &OpenedProject, run: &dyn StoredRun) -> Result<ListedSummary> {
     let Some(text) = text_of(project, run)? else { return careful_summary(project, run) };
     let summary = RunSummary::from(text.document());
     if summary.head.is_over() {
-        return Ok(Listed { summary, basis: Basis::Text });
+        return Ok(ListedSummary { summary, basis: Basis::Text });
     }
     // A run that another program made may be one that cannot be adopted.
     let Some(shown) = summary.last_seq else { return careful_summary(project, run) };
@@ -81,23 +81,23 @@ pub(crate) fn for_listing(project: &OpenedProject, run: &dyn StoredRun) -> Resul
     }
     let Some(end) = run.orderly_end(shown)? else { return careful_summary(project, run) };
     if end.newer.is_empty() && end.proves(shown, &digest(text.text().as_bytes())) {
-        return Ok(Listed { summary, basis: Basis::Files });
+        return Ok(ListedSummary { summary, basis: Basis::Files });
     }
     if let Ok(found) = reconcile_end(text, &end, Seq(0))
         && let Some(current) = found.run
         && !may_wait_for_a_person(&current.state.document().state)
     {
-        return Ok(Listed { summary: current.state.document().into(), basis: Basis::More });
+        return Ok(ListedSummary { summary: current.state.document().into(), basis: Basis::More });
     }
     // The file was edited, or does not match the log: read everything.
     careful_summary(project, run)
 }
 
 /// The summary from everything that can be read.
-fn careful_summary(project: &OpenedProject, run: &dyn StoredRun) -> Result<Listed> {
+fn careful_summary(project: &OpenedProject, run: &dyn StoredRun) -> Result<ListedSummary> {
     let view = for_deciding(project, run)?;
     let summary = RunSummary { head: head_of(&view), ..RunSummary::from(view.history.state().document()) };
-    Ok(Listed { summary, basis: if view.follows_from_files { Basis::Files } else { Basis::More } })
+    Ok(ListedSummary { summary, basis: if view.follows_from_files { Basis::Files } else { Basis::More } })
 }
 
 /// Which run it is and where it is. Tells what `run.yaml` alone does not show: that a merge joined two histories, and that a
@@ -121,7 +121,7 @@ pub(in crate::runs) fn head_of(view: &View) -> RunHead {
 }
 
 /// Whether only the log tells if the run waits for a person.
-fn may_wait_for_a_person(run: &Owned) -> bool {
+fn may_wait_for_a_person(run: &OwnedState) -> bool {
     if run.status != RunStatus::Active {
         return false;
     }

@@ -15,7 +15,7 @@ use crate::runs::budget::Budget;
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
 use crate::runs::host_note::noted_runs;
-use crate::runs::open::listing::{Listed, for_listing};
+use crate::runs::open::listing::{ListedSummary, for_listing};
 use crate::store::{Project, StoredRun};
 
 /// Starting another thread costs as much as reading some runs.
@@ -210,7 +210,7 @@ impl Runs {
     }
 }
 
-fn read_listed(project: &OpenedProject, ids: Vec<RunId>) -> Result<Read<Listed>> {
+fn read_listed(project: &OpenedProject, ids: Vec<RunId>) -> Result<Read<ListedSummary>> {
     let budget = &project.cx.options.budget;
     let ids = if budget.is_whole() { ids } else { most_wanted_first(project, ids) };
     read_within(budget, project, &ids, |run| Ok(Some(for_listing(project, run)?)))

@@ -20,7 +20,7 @@ pub struct MeantRun {
 }
 
 /// An open run that was selected without a name.
-pub(crate) struct Selected<'a> {
+pub(crate) struct SelectedRun<'a> {
     /// The run.
     pub(crate) run: &'a RunSummary,
     /// Why it is not the only one that can be meant, as a sentence.
@@ -61,7 +61,7 @@ impl<'a> Candidates<'a> {
 
     /// The one to go on with: an active run before a blocked one, one that no other session holds before one that is held, and then
     /// the one that changed last.
-    pub(crate) fn newest(&self, session: Option<&SessionId>) -> Option<Selected<'a>> {
+    pub(crate) fn newest(&self, session: Option<&SessionId>) -> Option<SelectedRun<'a>> {
         let run = *self.runs.iter().max_by_key(|run| {
             let is_free = run.session.is_none() || is_own(run, session);
             let head = &run.head;
@@ -72,7 +72,7 @@ impl<'a> Candidates<'a> {
             1 => None,
             n => Some(format!("{n} runs are open{}; {} {}", self.of, run.head.run_id, self.why_this(run))),
         };
-        Some(Selected { run, doubt })
+        Some(SelectedRun { run, doubt })
     }
 
     /// Why this one of several is the one to go on with, as the end of a sentence about it.
@@ -164,7 +164,7 @@ fn meant_in(project: &OpenedProject, named: Option<&str>, session: Option<Sessio
         return Ok(MeantRun { run_id: run.id().clone(), is_sure: true, why: None });
     }
     let runs = Runs::read_open(project)?;
-    if let Some(Selected { run, doubt }) = Candidates::among(project, &runs, session).newest(session) {
+    if let Some(SelectedRun { run, doubt }) = Candidates::among(project, &runs, session).newest(session) {
         let (run_id, is_sure) = (run.head.run_id.clone(), doubt.is_none());
         return Ok(MeantRun { run_id, is_sure, why: doubt.or_else(|| Some("the open run".to_owned())) });
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::engine::Verdict;
 use crate::host::AgentHost;
-use crate::model::{EventKind, ReportType, RunId, RunStatus, Seq, SessionId, Unproved};
+use crate::model::{EventKind, MissingProof, ReportType, RunId, RunStatus, Seq, SessionId};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
 use crate::runs::host_note::HostNote;
@@ -54,7 +54,7 @@ pub(crate) struct GoingOn {
     /// Where its run stands.
     pub(crate) report: BriefReport,
     /// What its phase requires and was not seen to pass; only if that was asked for.
-    pub(crate) unproved: Vec<Unproved>,
+    pub(crate) unproved: Vec<MissingProof>,
 }
 
 /// Where the run stands with which the session goes on; `None` if it stops.
@@ -152,7 +152,7 @@ fn continues(work: &OpenWork, note: &HostNote, session: &SessionId, held: &[RunI
 
 /// What is missing of what the run still has to show, as far as it can be known in this time: without an answer of the files,
 /// what the log says.
-fn known_unproved(cx: &Context, view: &View, time: Duration) -> Vec<Unproved> {
+fn known_unproved(cx: &Context, view: &View, time: Duration) -> Vec<MissingProof> {
     let Some(machine) = &view.machine else { return Vec::new() };
     let known = view.history.unproved_by_log(machine);
     if known.is_empty() { unproved_within(cx, view, time).unwrap_or_default() } else { known }

@@ -1,6 +1,6 @@
 //! Runs a command of the caller's and reads its answer.
 
-use crate::host::{Answered, CommandEnd, Job, end_by};
+use crate::host::{CommandEnd, CommandResult, Job, end_by};
 
 /// Runs `job`, and gives its standard output without the line break at the end. Each line on its standard error goes to
 /// `tell`.
@@ -15,7 +15,7 @@ pub(crate) fn answer_of(job: &Job<'_>, tell: &mut dyn FnMut(&str)) -> Result<Str
             line.clone_into(&mut last);
         }
     });
-    let Answered { ended, output } = answered.map_err(|error| format!("its command cannot be run: {error}"))?;
+    let CommandResult { ended, output } = answered.map_err(|error| format!("its command cannot be run: {error}"))?;
     let said =
         if last.is_empty() { String::new() } else { format!(": {}", last.chars().take(400).collect::<String>()) };
     match ended {

@@ -104,14 +104,18 @@ impl Creation<'_> {
 }
 
 /// A run that was there before, and its first event, if that can be read.
-pub(in crate::runs) type Known = (Box<dyn StoredRun>, Option<Event>);
+pub(in crate::runs) type ExistingRun = (Box<dyn StoredRun>, Option<Event>);
 
 /// The run that has the id which the caller gave, in the place where a new one would be: an earlier request may have made it,
 /// also one whose answer was lost. `None` without one. Its first event says whether the request was the same.
 ///
 /// # Errors
 /// When the run cannot be read, or git took its files from here: another one must not take its place.
-pub(in crate::runs) fn known_run(project: &OpenedProject, id: Option<&RunId>, is_local: bool) -> Result<Option<Known>> {
+pub(in crate::runs) fn known_run(
+    project: &OpenedProject,
+    id: Option<&RunId>,
+    is_local: bool,
+) -> Result<Option<ExistingRun>> {
     let Some(id) = id else { return Ok(None) };
     let run = match project.runs().open(id) {
         Err(error) if error.is_not_found() => return Ok(None),

@@ -194,7 +194,7 @@ fn plan(
     project: &OpenedProject,
     request: &PruneRequest,
     mut runs: Vec<RunSummary>,
-    needed: &Needed,
+    needed: &EvidenceUsers,
     to: Option<String>,
 ) -> PruneReport {
     let before = request.ended_before.unwrap_or_else(|| project.cx.now().later(-DAYS * 24 * 60 * 60 * 1000));
@@ -221,10 +221,10 @@ fn plan(
 }
 
 /// Runs with evidence that an open fork took over and did not copy, each with such a fork.
-type Needed = BTreeMap<RunId, RunId>;
+type EvidenceUsers = BTreeMap<RunId, RunId>;
 
-fn needed_by_forks(project: &OpenedProject, runs: &[RunSummary]) -> Result<Needed> {
-    let mut needed = Needed::new();
+fn needed_by_forks(project: &OpenedProject, runs: &[RunSummary]) -> Result<EvidenceUsers> {
+    let mut needed = EvidenceUsers::new();
     for fork in runs {
         let Some(from) = fork.forked_from.as_ref().filter(|_| !fork.head.status.is_terminal()) else { continue };
         let id = &fork.head.run_id;
@@ -246,7 +246,7 @@ fn needed_by_forks(project: &OpenedProject, runs: &[RunSummary]) -> Result<Neede
 
 /// What open forks need, found when it is first asked: while the project is locked no run can begin, and before that a person
 /// may have taken time to agree.
-fn needed_now<'n>(project: &OpenedProject, found: &'n mut Option<Needed>) -> Result<&'n Needed> {
+fn needed_now<'n>(project: &OpenedProject, found: &'n mut Option<EvidenceUsers>) -> Result<&'n EvidenceUsers> {
     if found.is_none() {
         let (runs, _) = read_all(project, Some)?;
         *found = Some(needed_by_forks(project, &runs)?);
@@ -279,7 +279,7 @@ fn why_by_summary(
 }
 
 /// The size of a run, or why it stays.
-fn size_if_it_may_go(project: &OpenedProject, id: &RunId, needed: &Needed) -> std::result::Result<u64, String> {
+fn size_if_it_may_go(project: &OpenedProject, id: &RunId, needed: &EvidenceUsers) -> std::result::Result<u64, String> {
     let unread = |error: StoreError| format!("it cannot be read: {}", error.one_line());
     let run = project.local_runs().open(id).map_err(unread)?;
     match why_it_stays(project, &*run, needed) {
@@ -290,7 +290,7 @@ fn size_if_it_may_go(project: &OpenedProject, id: &RunId, needed: &Needed) -> st
 
 /// Why a run that is over and old enough stays; `None` if it may go. Every such rule is here. Asked before a person sees the
 /// list, and again while the run is locked.
-fn why_it_stays(project: &OpenedProject, run: &dyn StoredRun, needed: &Needed) -> Option<String> {
+fn why_it_stays(project: &OpenedProject, run: &dyn StoredRun, needed: &EvidenceUsers) -> Option<String> {
     if let Some(fork) = needed.get(run.id()) {
         return Some(format!("the open fork {fork} refers to its evidence"));
     }

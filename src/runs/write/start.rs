@@ -22,7 +22,7 @@ use crate::runs::open::view::for_reading;
 use crate::runs::user_state::git_state;
 use crate::runs::write::journal;
 use crate::runs::write::new_run::{
-    Creation, Known, default_limits, holder_of_new_run, known_run, new_run, refuse_same_but_for_case,
+    Creation, ExistingRun, default_limits, holder_of_new_run, known_run, new_run, refuse_same_but_for_case,
 };
 use crate::runs::write::required_here::{as_project_asks, unnamed_commands};
 use crate::runs::write::token::token_of_new_run;
@@ -223,7 +223,7 @@ fn report_of(
 /// The shared run that an earlier request with the same id began, as it is by now; `None` if `known` is none or began otherwise.
 fn known_start(
     project: &OpenedProject,
-    known: Option<Known>,
+    known: Option<ExistingRun>,
     started: &RunStarted,
     asked: &StartRequest,
 ) -> Result<Option<StartReport>> {

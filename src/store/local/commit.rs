@@ -3,14 +3,14 @@
 use crate::codec::RunText;
 use crate::disk::{DiskError, File, NEW_FILE, Operation, Rename, Wait};
 use crate::model::{Explain as _, Seq, Timestamp, limits};
-use crate::store::batch::{ActivityFile, Batch, Committed, Merge};
+use crate::store::batch::{ActivityFile, Batch, CommitReceipt, Merge};
 use crate::store::error::StoreError;
 use crate::store::local::layout::{ACTIVITY_TMP, RUN_FILE, RUN_TMP, run_tmp_of};
 use crate::store::local::run_dir::LockedRun;
 
 impl LockedRun<'_> {
     /// Implements [`RunWriter::commit`](crate::store::RunWriter::commit).
-    pub(super) fn commit_batch(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<Committed, StoreError> {
+    pub(super) fn commit_batch(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<CommitReceipt, StoreError> {
         let lines = batch.sealed(self.log.tail.end.last)?;
         let last = batch.events.last().expect("BUG: nothing is committed");
         batch.refuse_full(&self.run.id)?;
@@ -28,7 +28,7 @@ impl LockedRun<'_> {
             self.commit_alone(batch, &lines, merge)?
         };
         self.log.tail.end.advance(last);
-        Ok(Committed { seq: last.seq, lagging })
+        Ok(CommitReceipt { seq: last.seq, lagging })
     }
 
     /// Commits while no one else waits for the lock. Returns why the projections could not be updated, if so: the record

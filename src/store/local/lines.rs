@@ -150,7 +150,7 @@ impl<'f> Backwards<'f> {
 }
 
 /// What [`forwards`] has passed.
-pub(super) struct Passed {
+pub(super) struct PassedLines {
     /// The bytes after the last line break.
     pub(super) rest: Vec<u8>,
     /// Their place.
@@ -166,7 +166,7 @@ pub(super) fn forwards(
     file: &dyn DiskFile,
     places: Range<u64>,
     mut is_event: impl FnMut(&[u8]) -> bool,
-) -> Read<Passed> {
+) -> Read<PassedLines> {
     let mut rest: Vec<u8> = Vec::new();
     let (mut place, mut gap) = (places.start, Gap { is_after_event: true, ..Gap::default() });
     let mut first_gap = None;
@@ -174,14 +174,14 @@ pub(super) fn forwards(
         let known = rest.len();
         let to_come = places.end.saturating_sub(place + known as u64);
         if to_come == 0 {
-            return Ok(Passed { rest, place, first_gap: first_gap.unwrap_or(gap), last_gap: gap });
+            return Ok(PassedLines { rest, place, first_gap: first_gap.unwrap_or(gap), last_gap: gap });
         }
         rest.resize(known + usize::try_from(to_come).unwrap_or(BLOCK).min(known.max(BLOCK)), 0);
         let read = file.read_at(&mut rest[known..], place + known as u64).map_err(io::Error::from)?;
         rest.truncate(known + read);
         if read == 0 {
             // The file was truncated just now.
-            return Ok(Passed { rest, place, first_gap: first_gap.unwrap_or(gap), last_gap: gap });
+            return Ok(PassedLines { rest, place, first_gap: first_gap.unwrap_or(gap), last_gap: gap });
         }
         let mut begin = 0;
         for at in memchr_iter(b'\n', &rest[known..]) {

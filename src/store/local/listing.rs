@@ -28,7 +28,7 @@ impl Project {
     pub(super) fn all_runs(&self, known: &(dyn Fn(Vec<RunSummary>) + Sync)) -> Result<Vec<RunId>, StoreError> {
         let Some(runs) = self.flow.find_dir(RUNS)? else { return Ok(Vec::new()) };
         let cache = self.flow.find_dir(CACHE).ok().flatten();
-        let cached = LazyLock::new(|| Cached {
+        let cached = LazyLock::new(|| CachedRuns {
             finished: cache.as_ref().map(FinishedRuns::read).unwrap_or_default(),
             open: cache.as_ref().and_then(OpenRuns::read).map(OpenRuns::by_id).unwrap_or_default(),
         });
@@ -99,7 +99,7 @@ fn send_entries(runs: &Dir, batches: Sender<Vec<RunEntry>>) -> Result<(), DiskEr
 fn look_up(
     runs: &Dir,
     batches: &Mutex<Receiver<Vec<RunEntry>>>,
-    cached: &Cached,
+    cached: &CachedRuns,
     known: &(dyn Fn(Vec<RunSummary>) + Sync),
 ) -> Vec<RunId> {
     let mut others = Vec::new();
@@ -122,12 +122,12 @@ fn next_batch(batches: &Mutex<Receiver<Vec<RunEntry>>>) -> Option<Vec<RunEntry>>
 }
 
 /// What the caches know of the runs.
-struct Cached {
+struct CachedRuns {
     finished: FinishedRuns,
     open: HashMap<RunId, KnownRun>,
 }
 
-impl Cached {
+impl CachedRuns {
     /// The summary of a run, if the files that it follows from have not changed.
     fn summary(&self, runs: &Dir, entry: &RunEntry) -> Option<RunSummary> {
         let text = text_at(runs, entry)?;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::disk::{Dir, File, FileLock, Taken};
+use crate::disk::{Dir, File, FileLock, LockOutcome};
 use crate::model::{Number, Seq, limits};
 use crate::store::error::StoreError;
 use crate::store::local::layout::LOCK;
@@ -37,8 +37,8 @@ impl Lock {
     ) -> Result<Self, StoreError> {
         let started = Instant::now();
         let lock = match FileLock::take_or_tell(dir, LOCK, request.wait, tell)? {
-            Taken::Ours(lock) => lock,
-            Taken::Theirs(file) => {
+            LockOutcome::Ours(lock) => lock,
+            LockOutcome::Theirs(file) => {
                 let holder = read_note(&file).map(|note| Box::new(note.writer));
                 return Err(StoreError::Held { at: dir.join(LOCK).into(), holder, waited: started.elapsed() });
             }
@@ -64,7 +64,7 @@ impl Lock {
 
     /// Takes the lock that was released, with what others noted meanwhile. False if another writer holds it for too long.
     pub(crate) fn take_again(&mut self, dir: &Dir) -> Result<bool, StoreError> {
-        let Taken::Ours(lock) = FileLock::take(dir, LOCK, self.wait)? else { return Ok(false) };
+        let LockOutcome::Ours(lock) = FileLock::take(dir, LOCK, self.wait)? else { return Ok(false) };
         if let Some(WriterNote { seq, number, boot, suspect, log_len, .. }) = read_note(&lock.file) {
             let writer = self.note.writer.clone();
             self.note = WriterNote { writer, seq, number, boot, suspect, log_len };

@@ -9,7 +9,7 @@ use memchr::{memchr, memmem};
 use crate::codec::{LINE_START, LogEnd, LogScan, sealed_event};
 use crate::disk::{Disk, DiskFile, FileType, Links, Open, both, read_plain};
 use crate::model::{Event, Seq, limits};
-use crate::store::local::lines::{BLOCK, Backwards, Gap, LogFault, Passed, Read, forwards};
+use crate::store::local::lines::{BLOCK, Backwards, Gap, LogFault, PassedLines, Read, forwards};
 use crate::store::run_store::Position;
 
 /// Reads a whole log.
@@ -54,7 +54,7 @@ struct ScannedPart {
     scan: LogScan,
     /// How many lines it has.
     lines: usize,
-    passed: Passed,
+    passed: PassedLines,
 }
 
 /// The lines between two places, with their numbers from there on. The last one may lack its line break.

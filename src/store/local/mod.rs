@@ -41,7 +41,7 @@ pub use index::git_stamp;
 pub use log::LogTail;
 pub use mend::{FileBytes, Mender, ProjectMender, Shelf};
 pub use note::WriterNote;
-pub use project::{Initialised, Project};
+pub use project::{InitOutcome, Project};
 pub use prune::PrunePlace;
 pub use recover::is_cut_off;
 pub use run_dir::{LockedRun, RunDir};

@@ -32,7 +32,7 @@ pub struct Project {
 
 /// The result of `init`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Initialised {
+pub struct InitOutcome {
     /// The `.flow` directory.
     pub path: PathBuf,
     /// Names that were created in it; empty when nothing was missing.
@@ -146,7 +146,7 @@ impl Project {
         schemas: &[(&str, &str)],
         left_out: &[&str],
         request: &WriteRequest,
-    ) -> Result<(Self, Initialised), StoreError> {
+    ) -> Result<(Self, InitOutcome), StoreError> {
         let (parent, name) = split(flow)?;
         let parent = Dir::open_path(disk, &parent, trust)?;
         parent.ensure_dir(&name)?;
@@ -154,7 +154,7 @@ impl Project {
         let created = project.complete(schemas, left_out, request)?;
         // Flush even if the directory existed: the process that made it may have been killed before its flush.
         parent.sync()?;
-        Ok((project, Initialised { path: parent.join(&name), created }))
+        Ok((project, InitOutcome { path: parent.join(&name), created }))
     }
 
     /// The directory in which the carrier of shared runs can keep what it needs. Everything in it can be lost.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::codec::{LogEnd, LogScan};
 use crate::disk::{NEW_FILE, Rename, flush, replace_unflushed};
 use crate::model::{Event, Number, RunId, Seq, Timestamp};
-use crate::store::batch::{ActivityFile, Batch, Committed, Merge, last_number};
+use crate::store::batch::{ActivityFile, Batch, CommitReceipt, Merge, last_number};
 use crate::store::chores::LocalChores;
 use crate::store::error::StoreError;
 use crate::store::local::layout::{ACTIVITIES, ACTIVITY_TMP, EVIDENCE, LOG, QUARANTINE, RUN_FILE, RUN_TMP};
@@ -145,7 +145,7 @@ impl RunWriter for LockedRun<'_> {
         Ok(evidence.sync()?)
     }
 
-    fn commit(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<Committed, StoreError> {
+    fn commit(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<CommitReceipt, StoreError> {
         self.commit_batch(batch, merge)
     }
 

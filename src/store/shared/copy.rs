@@ -66,7 +66,7 @@ impl Copies {
         };
         let mut locked = run.lock(request)?;
         if self.is_whole(&locked, request)?
-            && self.extend(&mut locked, mark, deadline, request.writer.since)? == Compared::Same
+            && self.extend(&mut locked, mark, deadline, request.writer.since)? == CopyComparison::Same
         {
             self.project.note_copy(id, &request.boot);
             return Ok(locked.take_notes());
@@ -114,14 +114,14 @@ impl Copies {
         mark: Option<&str>,
         deadline: Instant,
         now: Timestamp,
-    ) -> Result<Compared, StoreError> {
+    ) -> Result<CopyComparison, StoreError> {
         let (last, at) = (run.end().last, run.end().at.clone());
         // From the last event of the copy on, to see that both logs have the same one.
         let id = run.id().clone();
         let lines = self.lines(&id, last.max(Seq(1)), mark, deadline)?;
         let Some(at) = at else {
             self.append(run, &lines, now)?;
-            return Ok(Compared::Same);
+            return Ok(CopyComparison::Same);
         };
         if lines.is_empty() && mark.is_some() {
             // The tip was read before another process went on with the run.
@@ -132,14 +132,14 @@ impl Copies {
             // Only a carrier that lost what it acknowledged ends before its copy.
             let has_lost_its_end = run.lines_after(Seq(0))?.starts_with(&whole);
             let lost = || StoreError::Lost { run: id.clone(), at: self.carrier.address() };
-            return if has_lost_its_end { Err(lost()) } else { Ok(Compared::Different) };
+            return if has_lost_its_end { Err(lost()) } else { Ok(CopyComparison::Different) };
         }
         let (first, newer) = lines.split_at(lines.find('\n').map_or(lines.len(), |end| end + 1));
         if LogScan::parse(first.as_bytes()).events().next() != Some(&at) {
-            return Ok(Compared::Different);
+            return Ok(CopyComparison::Different);
         }
         self.append(run, newer, now)?;
-        Ok(Compared::Same)
+        Ok(CopyComparison::Same)
     }
 
     /// Makes the copy of a run that has these lines.
@@ -242,7 +242,7 @@ pub(super) fn found(run: Result<RunDir, StoreError>) -> Result<Option<RunDir>, S
 
 /// How a copy compares with the beginning of the shared log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Compared {
+pub(super) enum CopyComparison {
     Same,
     Different,
 }

@@ -35,4 +35,4 @@ pub use copy::{ShowEvents, ShownText};
 pub use probe::{BrokenPromise, probe};
 pub(crate) use settle::left_until;
 pub use store::Shared;
-pub use unaccepted::Unaccepted;
+pub use unaccepted::UnacceptedRuns;

@@ -12,7 +12,7 @@ use crate::store::request::WriteRequest;
 use crate::store::run_store::StoredRun as _;
 use crate::store::shared::carrier::{Put, faults_in, window_of};
 use crate::store::shared::copy::{Copies, found, shows_end};
-use crate::store::shared::settle::{Settled, left_until, settle};
+use crate::store::shared::settle::{PositionOwner, left_until, settle};
 use crate::store::shared::store::Shared;
 use crate::store::work::{WorkChange, WorkKey};
 
@@ -51,7 +51,7 @@ impl Copies {
     /// other run.
     ///
     /// # Errors
-    /// [`StoreError::NotMoved`] when the store refuses the run; others as for [`Shared::take_in`].
+    /// [`StoreError::NotMoved`] when the store refuses the run; others as for [`ServerState::take_in`].
     pub(super) fn finish_push(&self, id: &RunId, request: &WriteRequest) -> Result<(), StoreError> {
         let Some(work) = self.project.pushing(id) else { return Ok(()) };
         match self.take_in(id, work, request) {
@@ -63,7 +63,7 @@ impl Copies {
         }
     }
 
-    /// As [`Shared::take_in`].
+    /// As [`ServerState::take_in`].
     fn take_in(&self, id: &RunId, work: Vec<WorkKey>, request: &WriteRequest) -> Result<Seq, StoreError> {
         let goes_on = self.goes_on(id, request)?;
         let local = found(self.here.run(id))?;
@@ -165,7 +165,7 @@ impl Copies {
                 Seq(0) => error,
                 _ => StoreError::Unconfirmed { at: self.address(id), source: io::Error::other(error) },
             })?;
-            if settled != Settled::Ours {
+            if settled != PositionOwner::Ours {
                 return Err(other());
             }
             (rest, before) = (later, last);

@@ -11,7 +11,7 @@ use crate::model::{Event, EventId, EventKind, Explain as _, RunId, RunStatus, Se
 use crate::store::error::StoreError;
 use crate::store::run_store::RefreshScope;
 use crate::store::shared::carrier::{Carrier, NoAnswer, Put, PutAnswer};
-use crate::store::shared::settle::{Settled, left_until, settle};
+use crate::store::shared::settle::{PositionOwner, left_until, settle};
 use crate::store::work::{WorkChange, WorkKey};
 
 /// How many writers race for one position, and how often they do.
@@ -132,12 +132,12 @@ fn try_to_end(carrier: &dyn Carrier, run: &RunId, now: Timestamp, deadline: Inst
 
 /// Refuses a carrier that did not take lines. What it says is the reason, if it was reached.
 fn refuse_unless_done(
-    settled: Result<Settled, StoreError>,
+    settled: Result<PositionOwner, StoreError>,
     broken: fn(String) -> BrokenPromise,
 ) -> Result<(), BrokenPromise> {
     match settled {
-        Ok(Settled::Ours) => Ok(()),
-        Ok(Settled::Theirs(_)) => Err(BrokenPromise::OtherLines),
+        Ok(PositionOwner::Ours) => Ok(()),
+        Ok(PositionOwner::Theirs(_)) => Err(BrokenPromise::OtherLines),
         Err(StoreError::Unreached { why, has_answered: false, .. }) => Err(NoAnswer::NotReached(why).into()),
         Err(StoreError::Unreached { why, has_answered: true, .. }) => Err(NoAnswer::Failed(why).into()),
         Err(StoreError::Refused { why, .. }) => Err(broken(why)),

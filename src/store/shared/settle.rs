@@ -10,7 +10,7 @@ use crate::store::shared::carrier::{Carrier, Put, PutAnswer};
 
 /// Who has the position.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Settled {
+pub(super) enum PositionOwner {
     /// This commit.
     Ours,
     /// Another one. These are the lines behind the position before.
@@ -23,14 +23,14 @@ pub(super) enum Settled {
 /// # Errors
 /// [`StoreError::Unreached`], [`StoreError::Refused`] and [`StoreError::WorkTaken`]: nothing was written. [`StoreError::Unconfirmed`] when the
 /// time is up before it is known. [`StoreError::Lost`] when the run is gone.
-pub(super) fn settle(carrier: &dyn Carrier, put: &Put<'_>, deadline: Instant) -> Result<Settled, StoreError> {
+pub(super) fn settle(carrier: &dyn Carrier, put: &Put<'_>, deadline: Instant) -> Result<PositionOwner, StoreError> {
     let mut tries = 0;
     // Whether an earlier try may have written the lines, or may still do so.
     let mut is_in_doubt = false;
     loop {
         let answer = carrier.put(put, left_until(deadline));
         let mut why = match &answer {
-            PutAnswer::Done => return Ok(Settled::Ours),
+            PutAnswer::Done => return Ok(PositionOwner::Ours),
             PutAnswer::WorkTaken { run, about } if !is_in_doubt => {
                 return Err(StoreError::WorkTaken { run: run.clone(), about: about.clone() });
             }
@@ -51,7 +51,7 @@ pub(super) fn settle(carrier: &dyn Carrier, put: &Put<'_>, deadline: Instant) ->
                     // An earlier process put them there, and may have died before it said so.
                     let _ = carrier.list_again(put.run, put.lines, put.is_over, left_until(deadline));
                 }
-                return Ok(if is_ours { Settled::Ours } else { Settled::Theirs(lines) });
+                return Ok(if is_ours { PositionOwner::Ours } else { PositionOwner::Theirs(lines) });
             }
             // The position is free.
             Ok(found) => match answer {

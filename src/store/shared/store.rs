@@ -17,12 +17,12 @@ use crate::store::local::Project;
 use crate::store::pruned::PrunedRun;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::{
-    AsOf, Copied, MaybeOpen, RefreshScope, Reopening, RunCache, RunStamp, RunStore, StoredRun,
+    AsOf, CopyCounts, MaybeOpen, RefreshScope, Reopening, RunCache, RunStamp, RunStore, StoredRun,
 };
 use crate::store::shared::carrier::{Carrier, Put, Tip};
 use crate::store::shared::copy::{Copies, ShowEvents, shows_end};
 use crate::store::shared::run::SharedRun;
-use crate::store::shared::settle::{Settled, left_until, settle};
+use crate::store::shared::settle::{PositionOwner, left_until, settle};
 use crate::store::work::{WorkChange, WorkKey};
 
 /// How many ids are tried before creation fails with [`StoreError::Taken`].
@@ -35,14 +35,14 @@ const NAMED: usize = 10;
 pub struct Shared {
     pub(super) copies: Arc<Copies>,
     /// What was seen at the carrier last.
-    seen: Mutex<Seen>,
+    seen: Mutex<SeenStore>,
     /// The copies of another store that were here, and the quarantine that they are in now.
     put_aside: Mutex<Option<(PathBuf, Vec<RunId>)>>,
 }
 
 /// What was seen at the carrier last. Other processes may have seen more, so that some runs are only asked for again.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct Seen {
+struct SeenStore {
     at: Option<Timestamp>,
     reached: bool,
     /// The marks of the runs whose copies were current then: of those that were listed as open, and as over.
@@ -53,7 +53,7 @@ struct Seen {
     lost: BTreeSet<RunId>,
 }
 
-impl Seen {
+impl SeenStore {
     /// The marks of runs that are over, or of those that are not.
     fn marks(&mut self, is_over: bool) -> &mut BTreeMap<RunId, String> {
         if is_over { &mut self.over } else { &mut self.open }
@@ -102,11 +102,11 @@ impl Shared {
         self.copies.project.run(id).is_ok()
     }
 
-    fn seen(&self) -> Seen {
+    fn seen(&self) -> SeenStore {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn remember_seen(&self, seen: Seen) {
+    fn remember_seen(&self, seen: SeenStore) {
         // A cache: without it all runs are asked for.
         if let Ok(text) = serde_json::to_string(&seen) {
             let _ = self.copies.project.keep_seen_at_carrier(&text);
@@ -180,7 +180,8 @@ impl Shared {
         request: &WriteRequest,
     ) -> Result<Vec<String>, StoreError> {
         let (mut before, copies) = (self.seen(), self.ids_of_copies()?);
-        let (mut seen, mut told) = (Seen { at: Some(request.writer.since), reached: true, ..Seen::default() }, vec![]);
+        let (mut seen, mut told) =
+            (SeenStore { at: Some(request.writer.since), reached: true, ..SeenStore::default() }, vec![]);
         let mut unlisted = self.open_copies()?;
         let mut wanted = Vec::new();
         // Runs that are over are listed only among all.
@@ -329,7 +330,7 @@ impl RunStore for Shared {
             let work = WorkChange { taken: work, freed: Vec::new() };
             let (is_over, work) = (shows_end(&text), &work);
             let put = Put { run: &id, before: Seq(0), earlier: "", lines: &lines, is_over, evidence: &[], work };
-            if settle(&*self.copies.carrier, &put, deadline)? == Settled::Ours {
+            if settle(&*self.copies.carrier, &put, deadline)? == PositionOwner::Ours {
                 self.copies.make_new(&id, &lines, &text, request)?;
                 return self.open(&id);
             }
@@ -356,7 +357,7 @@ impl RunStore for Shared {
             both.known.retain(|run| is_here_alone(&run.head.run_id));
         }
         let copies = self.copies.project.maybe_open(outside)?;
-        both.copies = Copied { known: copies.known.len(), ids: copies.ids.len(), seen: copies.seen };
+        both.copies = CopyCounts { known: copies.known.len(), ids: copies.ids.len(), seen: copies.seen };
         both.known.extend(copies.known);
         both.ids.extend(copies.ids);
         Ok(both)
@@ -410,7 +411,7 @@ impl RunStore for Shared {
                 Ok(told)
             }
             Err(error) => {
-                self.remember_seen(Seen { reached: false, ..self.seen() });
+                self.remember_seen(SeenStore { reached: false, ..self.seen() });
                 Err(error)
             }
         }
@@ -452,10 +453,10 @@ impl RunStore for Shared {
 
 impl RunCache for Shared {
     fn remember(&self, mut read: MaybeOpen, summary_of: &dyn Fn(&RunId) -> Option<RunSummary>) {
-        let Copied { known, ids, seen } = std::mem::take(&mut read.copies);
+        let CopyCounts { known, ids, seen } = std::mem::take(&mut read.copies);
         let known = read.known.split_off(read.known.len() - known);
         let ids = read.ids.split_off(read.ids.len() - ids);
-        self.copies.project.remember(MaybeOpen { known, ids, seen, copies: Copied::default() }, summary_of);
+        self.copies.project.remember(MaybeOpen { known, ids, seen, copies: CopyCounts::default() }, summary_of);
         self.copies.here.remember(read, summary_of);
     }
 

@@ -13,12 +13,12 @@ use crate::store::run_store::{MaybeOpen, RefreshScope, RunCache, RunStamp, RunSt
 
 /// The runs of this checkout alone. Shared ones are not there, and no run begins.
 #[derive(Debug)]
-pub struct Unaccepted {
+pub struct UnacceptedRuns {
     here: Project,
     named: UnacceptedStore,
 }
 
-impl Unaccepted {
+impl UnacceptedRuns {
     /// The runs of `here`, which names this store.
     #[must_use]
     pub fn new(here: Project, named: UnacceptedStore) -> Self {
@@ -30,7 +30,7 @@ impl Unaccepted {
     }
 }
 
-impl RunStore for Unaccepted {
+impl RunStore for UnacceptedRuns {
     fn ids(&self) -> Result<Vec<RunId>, StoreError> {
         self.here.ids()
     }

@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 use crate::codec::{LogEnd, LogScan};
 use crate::model::{Event, Explain as _, Number, Seq, Timestamp};
-use crate::store::batch::{ActivityFile, Batch, Committed, Merge};
+use crate::store::batch::{ActivityFile, Batch, CommitReceipt, Merge};
 use crate::store::chores::LocalChores;
 use crate::store::error::StoreError;
 use crate::store::local::LockedRun;
 use crate::store::run_store::RunWriter;
 use crate::store::shared::carrier::{Put, window_of};
 use crate::store::shared::copy::{Copies, shows_end};
-use crate::store::shared::settle::{Settled, left_until, settle};
+use crate::store::shared::settle::{PositionOwner, left_until, settle};
 
 /// How long a repeated command waits to tell others what it repeats.
 const TELLING: Duration = Duration::from_secs(5);
@@ -76,7 +76,7 @@ impl RunWriter for SharedWriter<'_> {
         Ok(())
     }
 
-    fn commit(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<Committed, StoreError> {
+    fn commit(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<CommitReceipt, StoreError> {
         let run = self.copy.id().clone();
         let lines = batch.sealed(self.copy.end().last)?;
         batch.refuse_full(&run)?;
@@ -88,7 +88,7 @@ impl RunWriter for SharedWriter<'_> {
         let earlier = self.copy.lines_after(window_of(before))?;
         let evidence = &std::mem::take(&mut self.evidence);
         let put = Put { run: &run, before, earlier: &earlier, lines: &lines, is_over, evidence, work: &batch.work };
-        if let Settled::Theirs(theirs) = settle(&*self.copies.carrier, &put, self.deadline)? {
+        if let PositionOwner::Theirs(theirs) = settle(&*self.copies.carrier, &put, self.deadline)? {
             self.copies.append(&mut self.copy, &theirs, first.at)?;
             return Err(StoreError::Conflict { run, races: 1 });
         }
@@ -103,7 +103,7 @@ impl RunWriter for SharedWriter<'_> {
                 Some(error.one_line())
             }
         };
-        Ok(Committed { seq: last.seq, lagging })
+        Ok(CommitReceipt { seq: last.seq, lagging })
     }
 
     fn tell_again(&mut self) {

@@ -20,7 +20,7 @@ use crate::watch::screen::notifier::Notifier;
 use crate::watch::screen::page::ScreenPage;
 use crate::watch::screen::state::{RunPart, Screen, ScreenAction, View};
 use crate::watch::screen::terminal::{TakenTerminal, key};
-use crate::watch::screen::view::{Shown, page};
+use crate::watch::screen::view::{ScreenContent, page};
 use crate::watch::shown::{EVENTS, LATEST, RunFacts, list_filter};
 
 /// How soon a signal is noticed.
@@ -162,7 +162,7 @@ impl Shower {
         if calls.is_empty() { Ok(()) } else { at_terminal(self.taken.write(&calls)) }
     }
 
-    fn read(&mut self) -> Shown {
+    fn read(&mut self) -> ScreenContent {
         let feed = &mut self.keeper.feed;
         let project = feed.root().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let run = match &self.screen.view {
@@ -178,7 +178,7 @@ impl Shower {
         let sessions = is_shown(View::Sessions).then(|| modes::sessions_of(&self.cx, &open));
         let questions = is_shown(View::Questions).then(|| interviews::list(&self.cx));
         let cards = feed.cards(&self.screen.filter);
-        Shown {
+        ScreenContent {
             project,
             names: feed.short_names(&cards),
             cards,
@@ -190,7 +190,7 @@ impl Shower {
     }
 
     /// Draws what was read, and returns the page, to which the next key applies.
-    fn draw(&mut self, shown: &Shown) -> Result<ScreenPage> {
+    fn draw(&mut self, shown: &ScreenContent) -> Result<ScreenPage> {
         let size = at_terminal(self.taken.terminal.size())?;
         let width = usize::from(size.width);
         let before = page(&self.screen, shown, width);

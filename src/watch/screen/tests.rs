@@ -9,11 +9,11 @@ use crate::watch::pages::cards;
 use crate::watch::screen::draw::{Drawing, draw, room};
 use crate::watch::screen::key::Key;
 use crate::watch::screen::state::{Screen, ScreenAction};
-use crate::watch::screen::view::{Shown, page};
+use crate::watch::screen::view::{ScreenContent, page};
 
-fn shown(filter: &CardFilter) -> Shown {
+fn shown(filter: &CardFilter) -> ScreenContent {
     let (cards, facts) = cards(filter);
-    Shown {
+    ScreenContent {
         project: "demo".to_owned(),
         cards,
         names: ShortNames::default(),
@@ -27,7 +27,7 @@ fn shown(filter: &CardFilter) -> Shown {
 struct Looker {
     terminal: Terminal<TestBackend>,
     screen: Screen,
-    shown: Shown,
+    shown: ScreenContent,
     drawing: Drawing,
 }
 

@@ -15,7 +15,7 @@ use crate::watch::shown::RunFacts;
 
 /// What was read for the screen.
 #[derive(Debug)]
-pub(super) struct Shown {
+pub(super) struct ScreenContent {
     pub(super) project: String,
     pub(super) cards: CardsReport,
     pub(super) names: ShortNames,
@@ -28,7 +28,7 @@ pub(super) struct Shown {
 }
 
 /// The page that the screen shows, in at most this many columns where lines can be broken.
-pub(super) fn page(screen: &Screen, shown: &Shown, width: usize) -> ScreenPage {
+pub(super) fn page(screen: &Screen, shown: &ScreenContent, width: usize) -> ScreenPage {
     if screen.help {
         return without_run("Keys", help(width));
     }
@@ -60,7 +60,7 @@ fn trouble(reason: &str) -> Vec<PageLine> {
 }
 
 /// The page of a list with the commands of the run that is chosen in it.
-fn of_list(screen: &Screen, shown: &Shown, page: ScreenPage) -> ScreenPage {
+fn of_list(screen: &Screen, shown: &ScreenContent, page: ScreenPage) -> ScreenPage {
     let mut cards = shown.cards.groups.iter().flat_map(|group| &group.cards);
     match cards.find(|card| Some(&card.run.head.run_id) == screen.chosen.as_ref()) {
         Some(card) => {
@@ -71,7 +71,7 @@ fn of_list(screen: &Screen, shown: &Shown, page: ScreenPage) -> ScreenPage {
     }
 }
 
-fn runs(screen: &Screen, shown: &Shown, width: usize) -> ScreenPage {
+fn runs(screen: &Screen, shown: &ScreenContent, width: usize) -> ScreenPage {
     let mut head = pages::list_title(&shown.cards).dim(format!("  {}", shown.project));
     if let Some(text) = &screen.filter.search {
         head = head.plain(format!("  /{text}"));

@@ -18,16 +18,16 @@ use crate::interviews::{self, AnswerRequest, Replaces};
 use crate::model::{DecidedAt, EventId, LastSeen, Question, StateName, Unit, WorkflowId};
 use crate::runs::{self, ApproveRequest, EmitRequest, StatusRequest, StatusVerb};
 use crate::runs::{read_request, request_schema};
-use crate::web::server::answer::{Found, failed, missing};
-use crate::web::server::live::{Live, Served};
+use crate::web::server::answer::{WebResult, failed, missing};
+use crate::web::server::live::{Live, ServedProject};
 use crate::web::server::places::awaited_interview;
-use crate::web::server::respond::{BelowProject, Shared, project_of, report_act, unreadable, with_run};
+use crate::web::server::respond::{BelowProject, ServerState, project_of, report_act, unreadable, with_run};
 
 /// How long an action waits for another writer. Pages are made meanwhile.
 const WAIT: Duration = Duration::from_secs(2);
 
 /// The content of an action.
-fn content<T: DeserializeOwned + JsonSchema>(body: &Bytes) -> Found<T> {
+fn content<T: DeserializeOwned + JsonSchema>(body: &Bytes) -> WebResult<T> {
     match serde_json::from_slice(body) {
         Ok(Value::Object(fields)) => read_request(&fields, request_schema::<T>)
             .map_err(|why| unreadable(&format!("the content of the action does not fit: {why}"))),
@@ -37,7 +37,7 @@ fn content<T: DeserializeOwned + JsonSchema>(body: &Bytes) -> Found<T> {
 }
 
 /// The project and the workflow of a run that exists. Verbs would also take the beginning of a run's id.
-fn found<'l>(live: &'l Live, project: &str, run: &str) -> Found<(&'l Served, WorkflowId)> {
+fn found<'l>(live: &'l Live, project: &str, run: &str) -> WebResult<(&'l ServedProject, WorkflowId)> {
     let workflow = with_run(live, project, run, |found, _| Ok(found.workflow().clone()))?;
     Ok((project_of(live, project)?, workflow))
 }
@@ -76,11 +76,11 @@ async fn change(live: Arc<Live>, verb: StatusVerb, (project, run): (String, Stri
     .await
 }
 
-pub(super) async fn cancel(State(live): Shared, Path(run): BelowProject, body: Bytes) -> Response {
+pub(super) async fn cancel(State(live): ServerState, Path(run): BelowProject, body: Bytes) -> Response {
     change(live, StatusVerb::Cancel, run, body).await
 }
 
-pub(super) async fn unblock(State(live): Shared, Path(run): BelowProject, body: Bytes) -> Response {
+pub(super) async fn unblock(State(live): ServerState, Path(run): BelowProject, body: Bytes) -> Response {
     change(live, StatusVerb::Unblock, run, body).await
 }
 
@@ -95,11 +95,11 @@ async fn decide(live: Arc<Live>, approves: bool, (project, run): (String, String
     .await
 }
 
-pub(super) async fn approve(State(live): Shared, Path(run): BelowProject, body: Bytes) -> Response {
+pub(super) async fn approve(State(live): ServerState, Path(run): BelowProject, body: Bytes) -> Response {
     decide(live, true, run, body).await
 }
 
-pub(super) async fn reject(State(live): Shared, Path(run): BelowProject, body: Bytes) -> Response {
+pub(super) async fn reject(State(live): ServerState, Path(run): BelowProject, body: Bytes) -> Response {
     decide(live, false, run, body).await
 }
 
@@ -117,7 +117,7 @@ struct RunAnswer {
     answer: String,
 }
 
-pub(super) async fn answer(State(live): Shared, Path((project, run)): BelowProject, body: Bytes) -> Response {
+pub(super) async fn answer(State(live): ServerState, Path((project, run)): BelowProject, body: Bytes) -> Response {
     report_act(live, move |live| {
         let (project, workflow) = found(live, &project, &run)?;
         let RunAnswer { id, seen, step, unit, answer } = content(&body)?;
@@ -140,7 +140,7 @@ struct InterviewReply {
     answer: String,
 }
 
-pub(super) async fn answer_interview(State(live): Shared, Path(project): Path<String>, body: Bytes) -> Response {
+pub(super) async fn answer_interview(State(live): ServerState, Path(project): Path<String>, body: Bytes) -> Response {
     report_act(live, move |live| {
         let project = project_of(live, &project)?;
         let InterviewReply { document, question, answer } = content(&body)?;

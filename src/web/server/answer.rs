@@ -148,7 +148,7 @@ pub(super) fn file(kind: Option<&'static str>, bytes: Vec<u8>, from: u64, len: u
 }
 
 /// What was asked for, or why it cannot be given.
-pub(super) type Found<T> = Result<T, Problem>;
+pub(super) type WebResult<T> = Result<T, Problem>;
 
 /// There is nothing at an address.
 pub(super) fn missing(what: &str) -> Problem {
@@ -171,7 +171,7 @@ pub(super) fn status_of(problem: &Problem) -> StatusCode {
 }
 
 /// The answer to a program: a report, or an error as commands give it.
-pub(super) fn reported<T: Serialize>(found: Found<T>) -> Response<Body> {
+pub(super) fn reported<T: Serialize>(found: WebResult<T>) -> Response<Body> {
     match found {
         Ok(report) => json(StatusCode::OK, &report),
         Err(problem) => json(status_of(&problem), &serde_json::json!({ "error": problem })),

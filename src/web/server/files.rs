@@ -8,11 +8,11 @@ use serde::Deserialize;
 
 use crate::picture::page::file_page;
 use crate::runs::{EvidenceFile, FeedRun, FileContent, Result};
-use crate::web::server::answer::{Found, file, refused};
+use crate::web::server::answer::{WebResult, file, refused};
 use crate::web::server::gate::Visitor;
 use crate::web::server::live::Live;
 use crate::web::server::respond::{
-    Asked, BelowProject, Shared, asked, page_from_reader, page_of, unreadable, with_run,
+    BelowProject, RawQuery, ServerState, asked, page_from_reader, page_of, unreadable, with_run,
 };
 
 /// How many bytes of a file one answer has.
@@ -33,7 +33,7 @@ struct FileQuery {
 }
 
 impl FileQuery {
-    fn file(&self) -> Found<EvidenceFile> {
+    fn file(&self) -> WebResult<EvidenceFile> {
         match (&self.evidence, &self.artifact) {
             (Some(name), None) => Ok(EvidenceFile::Evidence(name.clone())),
             (None, Some(path)) => Ok(EvidenceFile::Artifact(path.clone())),
@@ -50,7 +50,7 @@ fn part(run: &FeedRun<'_>, file: &EvidenceFile, from: u64) -> Result<FileContent
     if is_whole_image { run.content(file, 0, usize::try_from(IMAGE).unwrap_or(PART)) } else { Ok(found) }
 }
 
-pub(super) async fn raw(State(live): Shared, Path((project, run)): BelowProject, query: Asked) -> Response {
+pub(super) async fn raw(State(live): ServerState, Path((project, run)): BelowProject, query: RawQuery) -> Response {
     page_from_reader(live, move |live| match found(live, &project, &run, query) {
         Ok(response) => response,
         Err(problem) => refused(live.hide.in_problem(problem)),
@@ -58,7 +58,7 @@ pub(super) async fn raw(State(live): Shared, Path((project, run)): BelowProject,
     .await
 }
 
-fn found(live: &Live, project: &str, run: &str, query: Asked) -> Found<Response> {
+fn found(live: &Live, project: &str, run: &str, query: RawQuery) -> WebResult<Response> {
     let wanted: FileQuery = asked(query)?;
     let named = wanted.file()?;
     let found = with_run(live, project, run, |run, _| part(run, &named, wanted.from))?;
@@ -66,10 +66,10 @@ fn found(live: &Live, project: &str, run: &str, query: Asked) -> Found<Response>
 }
 
 pub(super) async fn shown(
-    State(live): Shared,
+    State(live): ServerState,
     Extension(visitor): Extension<Visitor>,
     Path((project, run)): BelowProject,
-    query: Asked,
+    query: RawQuery,
 ) -> Response {
     page_of(live, visitor, "This file", move |live| {
         let named = asked::<FileQuery>(query)?.file()?;

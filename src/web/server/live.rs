@@ -39,7 +39,7 @@ pub(super) struct Notice {
 
 /// A project that is served.
 #[derive(Debug)]
-pub(super) struct Served {
+pub(super) struct ServedProject {
     pub(super) name: String,
     root: PathBuf,
     /// For verbs that are not about one run.
@@ -53,7 +53,7 @@ type Hint = (usize, PathBuf);
 /// Everything that is served.
 #[derive(Debug)]
 pub(super) struct Live {
-    pub(super) projects: Vec<Served>,
+    pub(super) projects: Vec<ServedProject>,
     /// Names this start of the server, so that numbers of another one are not taken for those of this one.
     pub(super) id: String,
     /// Whether pages may act.
@@ -67,7 +67,7 @@ pub(super) struct Live {
     pub(super) hide: Hide,
 }
 
-impl Served {
+impl ServedProject {
     pub(super) fn keeper(&self) -> MutexGuard<'_, Keeper> {
         // A feed is a cache of the files: after a panic the next look puts it right.
         self.keeper.lock().unwrap_or_else(PoisonError::into_inner)
@@ -97,7 +97,7 @@ impl Live {
         for keeper in keepers {
             let root = keeper.feed.root().to_owned();
             let name = free_name(&root, &mut names);
-            projects.push(Served { name, cx: cx.working_in(&root).offline(), root, keeper: Mutex::new(keeper) });
+            projects.push(ServedProject { name, cx: cx.working_in(&root).offline(), root, keeper: Mutex::new(keeper) });
         }
         let id = secret()[..16].to_owned();
         Ok(Self {
@@ -122,7 +122,7 @@ impl Live {
         self.projects.iter().map(|project| project.root.clone()).collect()
     }
 
-    pub(super) fn find(&self, name: &str) -> Option<&Served> {
+    pub(super) fn find(&self, name: &str) -> Option<&ServedProject> {
         self.projects.iter().find(|project| project.name == name)
     }
 

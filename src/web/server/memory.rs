@@ -34,7 +34,7 @@ struct MemoryFile {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Remembered {
+struct RememberedServer {
     port: u16,
     token: String,
 }
@@ -44,7 +44,7 @@ impl Memory {
     pub(super) fn recall(cx: &Context, roots: &[PathBuf]) -> Self {
         let place = MemoryFile::find(cx, roots);
         match place.as_ref().ok().and_then(MemoryFile::read) {
-            Some(Remembered { port, token }) => Self { place, port: Some(port), token },
+            Some(RememberedServer { port, token }) => Self { place, port: Some(port), token },
             None => Self { place, port: None, token: secret() },
         }
     }
@@ -52,7 +52,7 @@ impl Memory {
     /// Remembers port and token. Returns why that failed, if it did.
     pub(super) fn remember(&self, port: u16) -> Option<String> {
         let why = match &self.place {
-            Ok(place) => place.write(&Remembered { port, token: self.token.clone() }).err()?.one_line(),
+            Ok(place) => place.write(&RememberedServer { port, token: self.token.clone() }).err()?.one_line(),
             Err(why) => why.clone(),
         };
         Some(format!("port and token are not remembered for the next start: {why}"))
@@ -102,17 +102,17 @@ impl MemoryFile {
         Ok(Self { dir, name: format!("serve-{name}.json") })
     }
 
-    fn read(&self) -> Option<Remembered> {
+    fn read(&self) -> Option<RememberedServer> {
         let bytes = self.dir.read(&self.name, LONGEST).ok()??;
         // Others may know what others can read.
         if self.dir.look(&self.name).ok()?.mode & 0o077 != 0 {
             return None;
         }
-        let known: Remembered = serde_json::from_slice(&bytes).ok()?;
+        let known: RememberedServer = serde_json::from_slice(&bytes).ok()?;
         if known.token.len() == SECRET { Some(known) } else { None }
     }
 
-    fn write(&self, known: &Remembered) -> Result<(), DiskError> {
+    fn write(&self, known: &RememberedServer) -> Result<(), DiskError> {
         self.replace(&self.name, &serde_json::to_string(known).unwrap_or_default())
     }
 

@@ -16,11 +16,11 @@ use crate::model::Seq;
 use crate::picture::page::{self, LOG_PAGE, LogPart, RunPage, message_page, run_page, runs_page, says};
 use crate::picture::{LogFilter, diagram};
 use crate::runs::{CardFilter, EvidenceReport};
-use crate::web::server::answer::{Found, refused, with_type};
+use crate::web::server::answer::{WebResult, refused, with_type};
 use crate::web::server::gate::{NEEDS_TOKEN, Visitor, unknown};
 use crate::web::server::live::{Live, cards};
 use crate::web::server::respond::{
-    Asked, AsksNothing, BelowProject, Shared, asked, page_of, report_from_reader, report_run, shown, with_run,
+    AsksNothing, BelowProject, RawQuery, ServerState, asked, page_of, report_from_reader, report_run, shown, with_run,
 };
 use crate::web::server::{actions, files, places, socket};
 
@@ -87,14 +87,14 @@ async fn nothing(Extension(visitor): Extension<Visitor>) -> Response {
 }
 
 /// The runs that the query asks for.
-fn filter(query: Asked) -> Found<CardFilter> {
+fn filter(query: RawQuery) -> WebResult<CardFilter> {
     let mut filter: CardFilter = asked(query)?;
     filter.limit = filter.limit.min(EVENTS);
     filter.search = filter.search.map(|text| text.trim().to_owned());
     Ok(filter)
 }
 
-async fn runs(State(live): Shared, Extension(visitor): Extension<Visitor>, query: Asked) -> Response {
+async fn runs(State(live): ServerState, Extension(visitor): Extension<Visitor>, query: RawQuery) -> Response {
     page_of(live, visitor, "This list", move |live| {
         let filter = filter(query)?;
         let now = live.clock.now();
@@ -103,7 +103,7 @@ async fn runs(State(live): Shared, Extension(visitor): Extension<Visitor>, query
     .await
 }
 
-async fn list(State(live): Shared, query: Asked) -> Response {
+async fn list(State(live): ServerState, query: RawQuery) -> Response {
     report_from_reader(live, move |live| Ok(json!({ "projects": cards(live, &filter(query)?) }))).await
 }
 
@@ -130,10 +130,10 @@ struct ReportWhen {
 }
 
 async fn run_shown(
-    State(live): Shared,
+    State(live): ServerState,
     Extension(visitor): Extension<Visitor>,
     Path((project, run)): BelowProject,
-    query: Asked,
+    query: RawQuery,
 ) -> Response {
     page_of(live, visitor, "This run", move |live| {
         let When { at, log, only, find } = asked(query)?;
@@ -172,7 +172,7 @@ async fn run_shown(
     .await
 }
 
-async fn run(State(live): Shared, Path(run): BelowProject, query: Asked) -> Response {
+async fn run(State(live): ServerState, Path(run): BelowProject, query: RawQuery) -> Response {
     report_run(live, run, query, |run, ReportWhen { at }| run.report(at.map(Seq))).await
 }
 
@@ -204,16 +204,16 @@ impl Default for EventPart {
     }
 }
 
-async fn activities(State(live): Shared, Path(run): BelowProject, query: Asked) -> Response {
+async fn activities(State(live): ServerState, Path(run): BelowProject, query: RawQuery) -> Response {
     report_run(live, run, query, |run, ActivityPart { skip, limit }| Ok(run.activities(None, skip, limit.min(EVENTS))))
         .await
 }
 
-async fn log(State(live): Shared, Path(run): BelowProject, query: Asked) -> Response {
+async fn log(State(live): ServerState, Path(run): BelowProject, query: RawQuery) -> Response {
     report_run(live, run, query, |run, EventPart { after, limit }| Ok(run.log(Seq(after), limit.min(EVENTS)))).await
 }
 
-async fn evidence(State(live): Shared, Path(run): BelowProject, query: Asked) -> Response {
+async fn evidence(State(live): ServerState, Path(run): BelowProject, query: RawQuery) -> Response {
     report_run(live, run, query, |run, AsksNothing {}| {
         let evidence = run.evidence(&run.report(None)?)?;
         Ok(EvidenceReport { evidence, seen: Vec::new(), unreadable: Vec::new(), notes: Vec::new() })
@@ -221,7 +221,7 @@ async fn evidence(State(live): Shared, Path(run): BelowProject, query: Asked) ->
     .await
 }
 
-async fn drawn(State(live): Shared, Path(run): BelowProject, query: Asked) -> Response {
+async fn drawn(State(live): ServerState, Path(run): BelowProject, query: RawQuery) -> Response {
     report_run(live, run, query, |run, AsksNothing {}| {
         let report = run.report(None)?;
         Ok(run.machine().map(|machine| diagram(machine, &report.here())))

@@ -15,12 +15,12 @@ use crate::picture::page::{
     sessions_page, workflow_page, workflows_page,
 };
 use crate::runs::{self, Card, CardFilter, PhaseUses, WorkflowUse, phase_uses};
-use crate::web::server::answer::{Found, failed, missing};
+use crate::web::server::answer::{WebResult, failed, missing};
 use crate::web::server::gate::Visitor;
 use crate::web::server::hide::Hide;
-use crate::web::server::live::{Live, Served};
+use crate::web::server::live::{Live, ServedProject};
 use crate::web::server::respond::{
-    Asked, AsksNothing, BelowProject, Shared, asked, page_of, project_of, report_from_reader,
+    AsksNothing, BelowProject, RawQuery, ServerState, asked, page_of, project_of, report_from_reader,
 };
 
 /// How many runs the page of a workflow shows.
@@ -29,7 +29,7 @@ const RUNS: usize = 100;
 const LATEST: usize = 20;
 
 /// What `read` finds in each project, or a sentence that says why not.
-fn of_each<T>(live: &Live, read: impl Fn(&Served) -> Found<T>) -> Vec<(String, Found<T>)> {
+fn of_each<T>(live: &Live, read: impl Fn(&ServedProject) -> WebResult<T>) -> Vec<(String, WebResult<T>)> {
     let mut found = Vec::with_capacity(live.projects.len());
     for project in &live.projects {
         found.push((project.name.clone(), read(project).map_err(|problem| live.hide.in_problem(problem))));
@@ -38,7 +38,7 @@ fn of_each<T>(live: &Live, read: impl Fn(&Served) -> Found<T>) -> Vec<(String, F
 }
 
 /// The same for programs. The query asks for nothing else.
-fn listed<T: Serialize>(query: Asked, found: impl FnOnce() -> Vec<(String, Found<T>)>) -> Found<Value> {
+fn listed<T: Serialize>(query: RawQuery, found: impl FnOnce() -> Vec<(String, WebResult<T>)>) -> WebResult<Value> {
     let AsksNothing {} = asked(query)?;
     let found = found();
     let mut projects = Vec::with_capacity(found.len());
@@ -51,22 +51,22 @@ fn listed<T: Serialize>(query: Asked, found: impl FnOnce() -> Vec<(String, Found
     Ok(json!({ "projects": projects }))
 }
 
-fn sessions_in(project: &Served) -> Found<ProjectSessions> {
+fn sessions_in(project: &ServedProject) -> WebResult<ProjectSessions> {
     let open = project.keeper().feed.open_cards();
     let sessions = modes::sessions_of(&project.cx, &open).map_err(failed)?;
     let policy = modes::table(&project.cx).map_err(failed)?;
     Ok(ProjectSessions { project: project.name.clone(), sessions, policy })
 }
 
-pub(super) async fn sessions(State(live): Shared, query: Asked) -> Response {
+pub(super) async fn sessions(State(live): ServerState, query: RawQuery) -> Response {
     report_from_reader(live, |live| listed(query, || of_each(live, sessions_in))).await
 }
 
-pub(super) async fn sessions_shown(State(live): Shared, Extension(visitor): Extension<Visitor>) -> Response {
+pub(super) async fn sessions_shown(State(live): ServerState, Extension(visitor): Extension<Visitor>) -> Response {
     page_of(live, visitor, "This list", |live| Ok(sessions_page(&of_each(live, sessions_in), live.clock.now()))).await
 }
 
-fn workflows_in(project: &Served) -> Found<ProjectWorkflows> {
+fn workflows_in(project: &ServedProject) -> WebResult<ProjectWorkflows> {
     let uses = project.keeper().feed.uses();
     let known = runs::workflow_list(&project.cx).map_err(failed)?;
     let mut workflows = Vec::with_capacity(known.workflows.len());
@@ -78,16 +78,16 @@ fn workflows_in(project: &Served) -> Found<ProjectWorkflows> {
     Ok(ProjectWorkflows { project: project.name.clone(), workflows })
 }
 
-pub(super) async fn workflows(State(live): Shared, query: Asked) -> Response {
+pub(super) async fn workflows(State(live): ServerState, query: RawQuery) -> Response {
     report_from_reader(live, |live| listed(query, || of_each(live, workflows_in))).await
 }
 
-pub(super) async fn workflows_shown(State(live): Shared, Extension(visitor): Extension<Visitor>) -> Response {
+pub(super) async fn workflows_shown(State(live): ServerState, Extension(visitor): Extension<Visitor>) -> Response {
     page_of(live, visitor, "This list", |live| Ok(workflows_page(&of_each(live, workflows_in)))).await
 }
 
 /// The runs of a workflow, what they tell of its phases, and the open ones among them.
-fn runs_of(project: &Served, workflow: &str) -> (WorkflowUse, PhaseUses, Vec<Card>) {
+fn runs_of(project: &ServedProject, workflow: &str) -> (WorkflowUse, PhaseUses, Vec<Card>) {
     let mut keeper = project.keeper();
     let uses = keeper.feed.uses();
     let used = uses.into_iter().find(|(known, _)| known.as_str() == workflow);
@@ -98,7 +98,11 @@ fn runs_of(project: &Served, workflow: &str) -> (WorkflowUse, PhaseUses, Vec<Car
     (used.map(|(_, runs)| runs).unwrap_or_default(), phases, open)
 }
 
-pub(super) async fn workflow(State(live): Shared, Path((project, workflow)): BelowProject, query: Asked) -> Response {
+pub(super) async fn workflow(
+    State(live): ServerState,
+    Path((project, workflow)): BelowProject,
+    query: RawQuery,
+) -> Response {
     report_from_reader(live, move |live| {
         let AsksNothing {} = asked(query)?;
         let project = project_of(live, &project)?;
@@ -112,7 +116,7 @@ pub(super) async fn workflow(State(live): Shared, Path((project, workflow)): Bel
 }
 
 pub(super) async fn workflow_shown(
-    State(live): Shared,
+    State(live): ServerState,
     Extension(visitor): Extension<Visitor>,
     Path((project, workflow)): BelowProject,
 ) -> Response {
@@ -135,7 +139,7 @@ pub(super) async fn workflow_shown(
     .await
 }
 
-fn interviews_in(project: &Served, hide: &Hide) -> Found<ProjectInterviews> {
+fn interviews_in(project: &ServedProject, hide: &Hide) -> WebResult<ProjectInterviews> {
     let mut interviews = interviews::list(&project.cx).map_err(failed)?;
     for run in &mut interviews.unreadable {
         run.reason = hide.in_text(&run.reason);
@@ -146,11 +150,11 @@ fn interviews_in(project: &Served, hide: &Hide) -> Found<ProjectInterviews> {
     Ok(ProjectInterviews { project: project.name.clone(), interviews })
 }
 
-pub(super) async fn interviews(State(live): Shared, query: Asked) -> Response {
+pub(super) async fn interviews(State(live): ServerState, query: RawQuery) -> Response {
     report_from_reader(live, |live| listed(query, || of_each(live, |project| interviews_in(project, &live.hide)))).await
 }
 
-pub(super) async fn interviews_shown(State(live): Shared, Extension(visitor): Extension<Visitor>) -> Response {
+pub(super) async fn interviews_shown(State(live): ServerState, Extension(visitor): Extension<Visitor>) -> Response {
     page_of(live, visitor, "This list", |live| {
         Ok(interviews_page(&of_each(live, |project| interviews_in(project, &live.hide)), live.clock.now()))
     })
@@ -165,17 +169,17 @@ struct InterviewQuery {
 }
 
 /// An interview that an open run waits for. No address names another document.
-pub(super) fn awaited_interview(project: &Served, hide: &Hide, document: &str) -> Found<OpenInterview> {
+pub(super) fn awaited_interview(project: &ServedProject, hide: &Hide, document: &str) -> WebResult<OpenInterview> {
     let open = interviews_in(project, hide)?.interviews.interviews;
     let awaited = open.into_iter().find(|one| one.document.to_string_lossy() == document);
     awaited.ok_or_else(|| missing("no open run waits for an interview about this document"))
 }
 
 pub(super) async fn interview_shown(
-    State(live): Shared,
+    State(live): ServerState,
     Extension(visitor): Extension<Visitor>,
     Path(project): Path<String>,
-    query: Asked,
+    query: RawQuery,
 ) -> Response {
     page_of(live, visitor, "This interview", move |live| {
         let InterviewQuery { document } = asked(query)?;

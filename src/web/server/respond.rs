@@ -14,18 +14,18 @@ use crate::model::{Kind, Problem, RunId};
 use crate::picture::page::{self, Page, Place, document, message_page};
 use crate::runs::{FeedRun, Result};
 use crate::runs::{read_request, request_schema};
-use crate::web::server::answer::{Found, Refusal, failed, html, missing, of_moment, refused, reported, status_of};
+use crate::web::server::answer::{Refusal, WebResult, failed, html, missing, of_moment, refused, reported, status_of};
 use crate::web::server::gate::Visitor;
-use crate::web::server::live::{Live, Panicked, Served, acting, on_reader};
+use crate::web::server::live::{Live, Panicked, ServedProject, acting, on_reader};
 
 /// All that is served, as a request gets it.
-pub(super) type Shared = State<Arc<Live>>;
+pub(super) type ServerState = State<Arc<Live>>;
 
 /// The project in an address, and the run or the workflow below it.
 pub(super) type BelowProject = Path<(String, String)>;
 
 /// The query of an address, as it came.
-pub(super) type Asked = Query<Vec<(String, String)>>;
+pub(super) type RawQuery = Query<Vec<(String, String)>>;
 
 /// What cannot be read of a request: its query, or its content.
 pub(super) fn unreadable(why: &str) -> Problem {
@@ -38,7 +38,7 @@ pub(super) fn unreadable(why: &str) -> Problem {
 pub(super) struct AsksNothing {}
 
 /// What the query of an address asks for. An empty field of a form is none.
-pub(super) fn asked<T: DeserializeOwned + JsonSchema>(Query(given): Asked) -> Found<T> {
+pub(super) fn asked<T: DeserializeOwned + JsonSchema>(Query(given): RawQuery) -> WebResult<T> {
     let schema = request_schema::<T>();
     let mut fields = Map::new();
     for (name, text) in given {
@@ -74,7 +74,7 @@ pub(super) async fn page_of(
     live: Arc<Live>,
     visitor: Visitor,
     what: &'static str,
-    make: impl FnOnce(&Live) -> Found<Page> + Send + 'static,
+    make: impl FnOnce(&Live) -> WebResult<Page> + Send + 'static,
 ) -> Response {
     if !visitor.is_known {
         return html(StatusCode::OK, page::shell());
@@ -113,7 +113,7 @@ pub(super) async fn page_from_reader(
 /// As [`page_from_reader`], for programs: the report that `read` makes, or its error.
 pub(super) async fn report_from_reader<T: Serialize>(
     live: Arc<Live>,
-    read: impl FnOnce(&Live) -> Found<T> + Send + 'static,
+    read: impl FnOnce(&Live) -> WebResult<T> + Send + 'static,
 ) -> Response {
     page_from_reader(live, move |live| reported(read(live).map_err(|problem| live.hide.in_problem(problem)))).await
 }
@@ -122,7 +122,7 @@ pub(super) async fn report_from_reader<T: Serialize>(
 pub(super) async fn report_run<Q: DeserializeOwned + JsonSchema, T: Serialize>(
     live: Arc<Live>,
     (project, run): (String, String),
-    query: Asked,
+    query: RawQuery,
     read: impl FnOnce(&FeedRun, Q) -> Result<T> + Send + 'static,
 ) -> Response {
     report_from_reader(live, move |live| {
@@ -135,7 +135,7 @@ pub(super) async fn report_run<Q: DeserializeOwned + JsonSchema, T: Serialize>(
 /// As [`report_from_reader`], for an action.
 pub(super) async fn report_act<T: Serialize>(
     live: Arc<Live>,
-    act: impl FnOnce(&Live) -> Found<T> + Send + 'static,
+    act: impl FnOnce(&Live) -> WebResult<T> + Send + 'static,
 ) -> Response {
     let response = acting(&live, move |live| {
         let done = act(live).map_err(|problem| live.hide.in_problem(problem));
@@ -149,7 +149,7 @@ pub(super) async fn report_act<T: Serialize>(
 }
 
 /// A project by its name in addresses.
-pub(super) fn project_of<'l>(live: &'l Live, name: &str) -> Found<&'l Served> {
+pub(super) fn project_of<'l>(live: &'l Live, name: &str) -> WebResult<&'l ServedProject> {
     live.find(name).ok_or_else(|| missing("no project of this name is served"))
 }
 
@@ -159,7 +159,7 @@ pub(super) fn with_run<T>(
     project: &str,
     run: &str,
     read: impl FnOnce(&FeedRun, String) -> Result<T>,
-) -> Found<T> {
+) -> WebResult<T> {
     let served = project_of(live, project)?;
     let id = run.parse::<RunId>().map_err(|_| missing("this is not the id of a run"))?;
     let mut keeper = served.keeper();

@@ -25,7 +25,7 @@ use crate::runs::{CardFilter, Cursor};
 use crate::web::server::answer::{Refusal, refused};
 use crate::web::server::gate::PROTOCOL;
 use crate::web::server::live::{Live, Notice, Panicked, cards, on_reader};
-use crate::web::server::respond::Shared;
+use crate::web::server::respond::ServerState;
 
 /// The most sockets at once.
 const SOCKETS: usize = 32;
@@ -69,7 +69,7 @@ struct WatchedRun {
     after: Option<String>,
 }
 
-pub(super) async fn open(State(live): Shared, upgrade: WebSocketUpgrade) -> Response<Body> {
+pub(super) async fn open(State(live): ServerState, upgrade: WebSocketUpgrade) -> Response<Body> {
     let Ok(place) = Arc::clone(&ROOM).try_acquire_owned() else {
         let message = "as many live feeds are open as may be";
         return refused(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, Kind::Held, "too_many_feeds", message));

@@ -158,7 +158,7 @@ impl<'a> Rehearsal<'a> {
     }
 
     /// Where the reports left the run; not when, nor in how many lines.
-    fn outcome(&self) -> flowrun::model::Owned {
+    fn outcome(&self) -> flowrun::model::OwnedState {
         let mut owned = self.state.document().state.clone();
         owned.last_seq = None;
         owned

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use flowrun::codec::{Node, RunText, RunTextError, Tree, parse, parse_value};
-use flowrun::model::{IdList, Owned, Question, RunStatus, Seq, StateName, StepStatus, Steps, Unit, limits};
+use flowrun::model::{IdList, OwnedState, Question, RunStatus, Seq, StateName, StepStatus, Steps, Unit, limits};
 use serde_json::Value;
 
 use super::text::{assert_in_order, assert_inside};
@@ -37,7 +37,7 @@ const REASONS: [&str; 8] =
     ["plain", "a: b # c", "two\nlines\n", " \"quoted\" ", "yes", "- x, y] }", "é\u{1b}\u{85}\u{2028}\r", ""];
 
 /// States that a command may want, from the one that is there.
-fn wishes(old: &Owned) -> Vec<Owned> {
+fn wishes(old: &OwnedState) -> Vec<OwnedState> {
     let mut record = old.clone();
     record.completed_activities.push("next-one");
     record.current_activity = Some("next-one".to_owned());
@@ -50,7 +50,7 @@ fn wishes(old: &Owned) -> Vec<Owned> {
     let mut again = old.clone();
     again.completed_activities = old.completed_activities.iter().skip(1).collect();
     again.open_activities = IdList::default();
-    let cleared = Owned {
+    let cleared = OwnedState {
         status: RunStatus::Active,
         current_phase: None,
         current_activity: None,
@@ -88,7 +88,7 @@ fn wishes(old: &Owned) -> Vec<Owned> {
     vec![old.clone(), record, blocked, again, reported, answered, cleared]
 }
 
-fn check(text: &str, root: &Node, wanted: &Owned, new: &RunText) {
+fn check(text: &str, root: &Node, wanted: &OwnedState, new: &RunText) {
     assert_eq!(new.document().state, *wanted);
     assert_eq!(RunText::parse(new.text()).as_ref(), Ok(new), "what was written reads differently");
     assert_eq!(others(new.text()), others(text), "another value changed: {}", new.text());
@@ -157,7 +157,7 @@ fn coming_and_going(text: &str, name: &Node, value: &Node) -> Vec<Range<usize>> 
 }
 
 /// The pieces of a text that a change may not touch. Something may be put between any two of them.
-fn untouched<'a>(text: &'a str, root: &Node, wanted: &Owned) -> Vec<&'a str> {
+fn untouched<'a>(text: &'a str, root: &Node, wanted: &OwnedState) -> Vec<&'a str> {
     let state = root.get("state").expect("a run has a state");
     let wanted = serde_json::to_value(wanted).unwrap_or_default();
     let mut gone = Vec::new();

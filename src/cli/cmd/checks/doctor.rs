@@ -3,13 +3,13 @@
 use crate::cli::args::DoctorArgs;
 use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{BAD, CARE, FAINT, GOOD, TextPage, place};
 use crate::doctor::{self, DoctorReport, DoctorRequest, FindingReport, FindingState, Severity};
 use crate::model::counted;
 use crate::runs::Context;
 
-pub(in crate::cli::cmd) fn run(cx: &Context, args: DoctorArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: DoctorArgs, out: &mut Out) -> CliResult {
     let DoctorArgs { run, repair, dry_run, strict, worktrees } = args;
     let request = DoctorRequest { run, repair, dry_run, strict, worktrees };
     let report = doctor::doctor(cx, &request)?;

@@ -2,11 +2,11 @@
 
 use crate::cli::args::ManArgs;
 use crate::cli::help;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::model::{Kind, Problem};
 use crate::runs::{Context, Error, save_export};
 
-pub(in crate::cli::cmd) fn run(cx: &Context, args: &ManArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: &ManArgs, out: &mut Out) -> CliResult {
     let unreadable = |error| Error::input("the manual page", &error);
     let Some(dir) = &args.dir else {
         return match help::manual(&args.command).map_err(unreadable)? {

@@ -2,14 +2,14 @@
 
 use crate::cli::args::PruneArgs;
 use crate::cli::exit::Exit;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{CARE, TextPage};
 use crate::cli::person::can_be_asked;
 use crate::cli::prompt::Prompt;
 use crate::model::counted;
 use crate::runs::{self, Context, Error, ListedPrune, PruneReport, PruneRequest, parse_since};
 
-pub(in crate::cli::cmd) fn run(cx: &Context, args: PruneArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: PruneArgs, out: &mut Out) -> CliResult {
     let ended_before = match parse_since(&args.older_than, cx.now()) {
         Ok(before) => Some(before),
         Err(message) => return Err(Error::Usage(format!("--older-than: {message}")).into()),

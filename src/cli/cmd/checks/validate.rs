@@ -1,13 +1,13 @@
 //! `validate`.
 
 use crate::cli::exit::Exit;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{TextPage, place};
 use crate::doctor::{self, ValidateReport};
 use crate::model::counted;
 use crate::runs::Context;
 
-pub(in crate::cli::cmd) fn run(cx: &Context, target: Option<&str>, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, target: Option<&str>, out: &mut Out) -> CliResult {
     let report = doctor::validate(cx, target)?;
     let status = if report.ok { Exit::Done } else { Exit::Refused };
     Ok(out.answer(&report, |page| fill(&report, page)).then(status))

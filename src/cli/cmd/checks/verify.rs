@@ -6,14 +6,14 @@ use crate::cli::args::VerifyArgs;
 use crate::cli::cmd::look::seen::{changes, seen_row};
 use crate::cli::cmd::meant::meant;
 use crate::cli::exit::Exit;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{BAD, CARE, GOOD, TextPage, place};
 use crate::doctor::{self, VerifyReport, VerifyRequest};
 use crate::engine::Freshness;
 use crate::model::{ActivityStatus, counted};
 use crate::runs::{self, Context, VerifyEvidenceReport, VerifyEvidenceRequest};
 
-pub(in crate::cli::cmd) fn run(cx: &Context, args: VerifyArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: VerifyArgs, out: &mut Out) -> CliResult {
     let run = meant(cx, args.run, out, true)?;
     if args.evidence {
         return evidence(cx, run, out);
@@ -23,7 +23,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: VerifyArgs, out: &mut Out) ->
     Ok(out.answer(&report, |page| fill(&report, page)).then(status))
 }
 
-fn evidence(cx: &Context, run: Option<String>, out: &mut Out) -> Ended {
+fn evidence(cx: &Context, run: Option<String>, out: &mut Out) -> CliResult {
     let report = runs::verify_evidence(cx, &VerifyEvidenceRequest { run, session: None })?;
     let status = match (&report.damage, report.ok) {
         (Some(_), _) => Exit::Damaged,

@@ -2,11 +2,11 @@
 
 use crate::cli::args::ExecArgs;
 use crate::cli::exit::Exit;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::model::{ExecutionEnd, counted};
 use crate::runs::{self, Context, Error, ExecReport, ExecRequest, PassOn};
 
-pub(in crate::cli::cmd) fn run(cx: &Context, args: ExecArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: ExecArgs, out: &mut Out) -> CliResult {
     let request = request(args, out)?;
     let report = runs::exec(cx, &request)?;
     out.committed(format!("the end of the command is recorded as event {} ({})", report.seq, report.number));

@@ -5,13 +5,13 @@ use anstyle::Style;
 use crate::cli::args::ReplayArgs;
 use crate::cli::cmd::meant::meant;
 use crate::cli::exit::Exit;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{BAD, CARE, GOOD, TextPage};
 use crate::cli::person::can_be_asked;
 use crate::cli::prompt::Prompt;
 use crate::runs::{self, Context, PassOn, ReplayConsent, ReplayReport, ReplayRequest, ReplayedCommand};
 
-pub(in crate::cli::cmd) fn run(cx: &Context, args: ReplayArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: ReplayArgs, out: &mut Out) -> CliResult {
     let mut request = ReplayRequest {
         run: meant(cx, args.run, out, true)?,
         activity: args.activity,

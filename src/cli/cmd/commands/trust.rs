@@ -1,10 +1,10 @@
 //! `trust`.
 
 use crate::cli::args::TrustArgs;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::runs::{self, Context, TrustRequest};
 
-pub(in crate::cli::cmd) fn run(cx: &Context, args: &TrustArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: &TrustArgs, out: &mut Out) -> CliResult {
     let report = runs::trust(cx, &TrustRequest { accept: args.yes })?;
     out.warnings(&report.warnings);
     let exit = out.answer(&report, |page| {

@@ -2,17 +2,17 @@
 
 use crate::cli::args::HooksCommand;
 use crate::cli::exit::Exit;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{BAD, CARE, FAINT, GOOD, TextPage, place};
 use crate::hooks::settings::{
     self, ChangeOutcome, HandlerTrust, HandlerVersion, HooksChangeReport, HooksDoctorReport, HooksDoctorRequest,
     HooksFilesReport, HooksInstallRequest, HooksPluginRequest, HooksSkillRequest, HooksStatusReport,
-    HooksStatusRequest, HooksUninstallRequest, Installed, Rules, SettingsChange, SettingsStatus, StatusLineOutcome,
+    HooksStatusRequest, HooksUninstallRequest, InstallState, Rules, SettingsChange, SettingsStatus, StatusLineOutcome,
 };
 
 use crate::runs::{Context, Result};
 
-pub(in crate::cli::cmd) fn run(cx: &Context, command: HooksCommand, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, command: HooksCommand, out: &mut Out) -> CliResult {
     match command {
         HooksCommand::Install { place, dry_run, continues, gates, status_line } => {
             let (host, scope) = (place.host, place.scope.into());
@@ -39,7 +39,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, command: HooksCommand, out: &mut Ou
     }
 }
 
-fn written(report: Result<HooksFilesReport>, out: &mut Out) -> Ended {
+fn written(report: Result<HooksFilesReport>, out: &mut Out) -> CliResult {
     let report = report?;
     // The files are there even if the answer cannot be written.
     out.committed(format!("the files in {} are written", report.dir.display()));
@@ -85,7 +85,7 @@ fn findings(report: &HooksDoctorReport, page: &mut TextPage) {
     }
 }
 
-fn changed(report: Result<HooksChangeReport>, out: &mut Out) -> Ended {
+fn changed(report: Result<HooksChangeReport>, out: &mut Out) -> CliResult {
     let report = report?;
     if !report.dry_run
         && let Some(file) = report.files.iter().find(|file| file.outcome != ChangeOutcome::Unchanged)
@@ -144,10 +144,10 @@ fn status(report: &HooksStatusReport, page: &mut TextPage) {
 
 fn of_file(file: &SettingsStatus, page: &mut TextPage) {
     let (style, word) = match file.installed {
-        Installed::Yes => (GOOD, "installed"),
-        Installed::Partly => (CARE, "partly"),
-        Installed::No => (FAINT, "not installed"),
-        Installed::Unknown => (BAD, "unreadable"),
+        InstallState::Yes => (GOOD, "installed"),
+        InstallState::Partly => (CARE, "partly"),
+        InstallState::No => (FAINT, "not installed"),
+        InstallState::Unknown => (BAD, "unreadable"),
     };
     page.head(style, word, &format!("{} {}  {}", file.host.as_str(), file.scope.as_str(), file.path.display()));
     if let Some(problem) = &file.problem {

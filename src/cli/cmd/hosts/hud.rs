@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::cli::args::HudArgs;
 use crate::cli::cmd::stdin::{SHORT_WAIT, given};
 use crate::cli::exit::Exit;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{brief, clean, or_empty};
 use crate::hooks::{HudReport, HudRequest, hud};
 use crate::model::Timestamp;
@@ -15,7 +15,7 @@ use crate::runs::{Context, Error, RunPosition, UnseenStore, reader_left};
 /// How often `--watch` looks.
 const PAUSE: Duration = Duration::from_secs(1);
 
-pub(in crate::cli::cmd) fn run(cx: &Context, args: HudArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: HudArgs, out: &mut Out) -> CliResult {
     // Told before a host draws a line with a gap in it.
     if let Some(unknown) = args.format.as_deref().and_then(unknown_name) {
         let known = FIELDS.map(|(name, _)| name).join(", ");

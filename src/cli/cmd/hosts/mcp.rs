@@ -4,11 +4,11 @@ use std::io::{self, BufReader};
 
 use crate::cli::args::{McpArgs, ToolsArg};
 use crate::cli::exit::Exit;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::mcp::{self, Offer};
 use crate::runs::Context;
 
-pub(in crate::cli::cmd) fn run(cx: &Context, args: &McpArgs, out: &Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: &McpArgs, out: &Out) -> CliResult {
     let offer = Offer { core: args.tools == ToolsArg::Core, read_only: args.read_only };
     mcp::serve(cx, offer, BufReader::new(io::stdin()), out.stream())?;
     Ok(Exit::Done)

@@ -1,13 +1,13 @@
 //! `sessions`.
 
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{CARE, FAINT, GOOD, TextPage};
 use crate::model::{SessionId, StateName, Timestamp};
 use crate::modes::{self, SessionsReport, ShownSession};
 use crate::picture::age;
 use crate::runs::{Context, HolderLife};
 
-pub(in crate::cli::cmd) fn run(cx: &Context, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, out: &mut Out) -> CliResult {
     let report = modes::sessions(cx)?;
     let exit = out.answer(&report, |page| fill(&report, cx.now(), page));
     out.warnings(&report.warnings);

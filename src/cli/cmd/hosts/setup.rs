@@ -3,7 +3,7 @@
 use crate::cli::args::SetupArgs;
 use crate::cli::cmd::hosts::hooks::outcome as outcome_in_words;
 use crate::cli::exit::Exit;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{CARE, FAINT, GOOD, TextPage};
 use crate::cli::person::can_be_asked;
 use crate::cli::prompt::Prompt;
@@ -12,7 +12,7 @@ use crate::hooks::settings::{
 };
 use crate::runs::Context;
 
-pub(in crate::cli::cmd) fn run(cx: &Context, args: &SetupArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: &SetupArgs, out: &mut Out) -> CliResult {
     let request = SetupRequest { hosts: args.hosts.clone(), user: args.user, undo: args.undo };
     let plan = plan_setup(cx, &request)?;
     if !args.yes && !plan.is_empty() {

@@ -7,7 +7,7 @@ use crate::cli::args::AttentionArgs;
 use crate::cli::cmd::run_rows::{Shrink, fitted, place_of, short_names, unreadable};
 use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{CARE, FAINT, TextPage, brief};
 use crate::model::Timestamp;
 use crate::picture::{age, waits_for};
@@ -20,7 +20,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// How often it looks whether the store has answered.
 const SHORT: Duration = Duration::from_millis(20);
 
-pub(in crate::cli::cmd) fn run(cx: &Context, args: &AttentionArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: &AttentionArgs, out: &mut Out) -> CliResult {
     if args.wait {
         return wait(cx, &args.exec, out);
     }
@@ -37,7 +37,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: &AttentionArgs, out: &mut Out
 }
 
 /// Waits until a run needs a person, or calls a program for each that comes to need one.
-fn wait(cx: &Context, exec: &[OsString], out: &mut Out) -> Ended {
+fn wait(cx: &Context, exec: &[OsString], out: &mut Out) -> CliResult {
     let mut needs = Needs::default();
     let asker = StoreAsker::begin(cx);
     let cx = &cx.offline();

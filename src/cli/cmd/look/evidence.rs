@@ -3,11 +3,11 @@
 use crate::cli::args::EvidenceArgs;
 use crate::cli::cmd::look::seen::seen_table;
 use crate::cli::cmd::run_rows::unreadable;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::page::TextPage;
 use crate::runs::{self, Context, EvidenceItem, EvidenceKind, EvidenceOrigin, EvidenceReport, EvidenceRequest};
 
-pub(in crate::cli::cmd) fn run(cx: &Context, args: EvidenceArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: EvidenceArgs, out: &mut Out) -> CliResult {
     let EvidenceArgs { run, all, feature, session } = args;
     let request = EvidenceRequest { run: run.name(), all, feature, session };
     let report = runs::evidence(cx, &request)?;

@@ -2,12 +2,12 @@
 
 use crate::cli::args::ExportArgs;
 use crate::cli::cmd::meant::meant;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::model::{Help, Kind, Problem, Seq, Suggestion};
 use crate::picture;
 use crate::runs::{self, Context, ExportFormat, ExportReport, RunRequest};
 
-pub(in crate::cli::cmd) fn run(cx: &Context, args: ExportArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: ExportArgs, out: &mut Out) -> CliResult {
     let run = meant(cx, args.run, out, false)?;
     let request = RunRequest { run, at: args.at.map(Seq), session: None };
     let format = args.format.into();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::cli::args::LogArgs;
 use crate::cli::cmd::meant::meant;
 use crate::cli::exit::Exit;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::page::TextPage;
 use crate::model::{Event, Seq};
 use crate::picture::event_in_words;
@@ -14,7 +14,7 @@ use crate::runs::{self, Context, LogReport, LogRequest, reader_left};
 /// How often `log --follow` reads the log.
 const PAUSE: Duration = Duration::from_millis(200);
 
-pub(in crate::cli::cmd) fn run(cx: &Context, args: LogArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: LogArgs, out: &mut Out) -> CliResult {
     let run = meant(cx, args.run, out, false)?;
     let request = LogRequest {
         run,
@@ -31,7 +31,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: LogArgs, out: &mut Out) -> En
 }
 
 /// Prints events until the run is over or removed, or until the reader of standard output is gone.
-fn follow(cx: &Context, request: &LogRequest, out: &mut Out) -> Ended {
+fn follow(cx: &Context, request: &LogRequest, out: &mut Out) -> CliResult {
     let mut follow = runs::follow(cx, request)?;
     out.warnings(&follow.warnings);
     loop {

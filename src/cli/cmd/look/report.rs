@@ -2,11 +2,11 @@
 
 use crate::cli::args::{ReportArgs, ReportFormatArg};
 use crate::cli::cmd::meant::meant;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::picture;
 use crate::runs::{self, Context, WorkReportRequest};
 
-pub(in crate::cli::cmd) fn run(cx: &Context, args: ReportArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: ReportArgs, out: &mut Out) -> CliResult {
     let run = meant(cx, args.run, out, true)?;
     let report = runs::work_report(cx, &WorkReportRequest { run, session: None })?;
     if out.is_json() || args.format == ReportFormatArg::Json {

@@ -2,11 +2,11 @@
 
 use crate::cli::args::ServeArgs;
 use crate::cli::exit::Exit;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::runs::Context;
 use crate::web::{self, ServeReport, Serving};
 
-pub(in crate::cli::cmd) fn run(cx: &Context, args: ServeArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: ServeArgs, out: &mut Out) -> CliResult {
     let ServeArgs { dirs, port, listen, allow_remote, allow_host: allow_hosts, new_token, allow_actions, open, poll } =
         args;
     let serving = Serving { dirs, listen, port, allow_remote, allow_hosts, new_token, allow_actions, poll, open };

@@ -6,13 +6,13 @@ use crate::cli::args::ShowArgs;
 use crate::cli::cmd::look::seen::seen_table;
 use crate::cli::cmd::look::usage::usage_table;
 use crate::cli::cmd::meant::meant;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{self, TextPage, or_dash, or_empty};
 use crate::engine::LeftUndone;
 use crate::picture::usage_in_words;
 use crate::runs::{self, Context, ShowReport, ShowRequest};
 
-pub(in crate::cli::cmd) fn run(cx: &Context, args: ShowArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: ShowArgs, out: &mut Out) -> CliResult {
     let run = meant(cx, args.run, out, true)?;
     let shown = runs::show(cx, &ShowRequest { run, at: args.at, session: None })?;
     Ok(out.answer(&shown, |page| fill(&shown, page)))

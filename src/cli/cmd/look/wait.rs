@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::cli::args::WaitArgs;
 use crate::cli::exit::Exit;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::page::brief;
 use crate::engine::Verdict;
 use crate::model::{Help, Kind, Problem, RunStatus, Suggestion};
@@ -14,7 +14,7 @@ use crate::runs::{self, Card, Context, Need, StoreAsker, reader_left};
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// Waits until the run is over or needs a person, or until its commands have ended.
-pub(in crate::cli::cmd) fn run(cx: &Context, args: WaitArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: WaitArgs, out: &mut Out) -> CliResult {
     let meant = runs::meant_run(cx, args.run.name().as_deref(), None)?;
     let begun = Instant::now();
     let asker = StoreAsker::begin(cx);

@@ -2,13 +2,13 @@
 
 use crate::cli::args::WatchArgs;
 use crate::cli::exit::Exit;
-use crate::cli::out::{Ended, Out};
+use crate::cli::out::{CliResult, Out};
 use crate::cli::progress::while_waiting;
 use crate::model::{Kind, Problem};
 use crate::runs::{Context, wants_ascii};
 use crate::watch::{self, Watching};
 
-pub(in crate::cli::cmd) fn run(cx: &Context, args: WatchArgs, out: &mut Out) -> Ended {
+pub(in crate::cli::cmd) fn run(cx: &Context, args: WatchArgs, out: &mut Out) -> CliResult {
     let WatchArgs { dir, run_id: run, once, search, workflow, poll, notify } = args;
     let watching = Watching { dir, run, search, workflow, poll, ascii: wants_ascii(), colour: out.colour(), notify };
     match (out.is_json(), once) {

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::codec::{JsonLayout, JsonNode, JsonText, Rest};
 use crate::hooks::settings::AgentHost;
-use crate::hooks::settings::edit::{Edited, is_blank, unmarked, without_root};
+use crate::hooks::settings::edit::{EditedSettings, is_blank, unmarked, without_root};
 use crate::hooks::settings::error::{EditFault, SHAPE};
 
 /// Entries, and where they belong.
@@ -27,14 +27,14 @@ pub(super) enum EntryList {
 
 impl Entries {
     /// `text` with these entries behind those that are there. What is there already stays as it is.
-    pub(super) fn put(&self, text: Option<&str>) -> Result<Edited, EditFault> {
+    pub(super) fn put(&self, text: Option<&str>) -> Result<EditedSettings, EditFault> {
         let (mark, body) = unmarked(self.host, text.unwrap_or_default())?;
         if is_blank(body) {
             // As for hooks: a file that was there and blank gets no line break at its end.
             let end = if text.is_some() { "" } else { "\n" };
             let names = self.names();
             let text = Some(format!("{mark}{body}{:#}{end}", self.nested(0, &names)));
-            return Ok(Edited { text, entries: names, ..Edited::default() });
+            return Ok(EditedSettings { text, entries: names, ..EditedSettings::default() });
         }
         let mut json = JsonText::parse(body)?;
         let root = json.root().clone();
@@ -46,7 +46,7 @@ impl Entries {
                 let names = self.names();
                 json.append(node, &layout, &[(key, self.nested(depth + 1, &names))]);
                 let text = Some(format!("{mark}{}", json.finish()));
-                return Ok(Edited { text, entries: names, ..Edited::default() });
+                return Ok(EditedSettings { text, entries: names, ..EditedSettings::default() });
             };
             node = inner;
             layout = json.layout(node, &layout);
@@ -58,28 +58,33 @@ impl Entries {
         if !entries.is_empty() {
             json.append(node, &layout, &entries);
         }
-        Ok(Edited { text: Some(format!("{mark}{}", json.finish())), entries: missing, is_taken, status_line: None })
+        Ok(EditedSettings {
+            text: Some(format!("{mark}{}", json.finish())),
+            entries: missing,
+            is_taken,
+            status_line: None,
+        })
     }
 
     /// `text` without these entries; only without those that `known` names, if it is given.
-    pub(super) fn take(&self, text: Option<&str>, known: Option<&[String]>) -> Result<Edited, EditFault> {
-        let Some(whole) = text else { return Ok(Edited::of_text(None)) };
+    pub(super) fn take(&self, text: Option<&str>, known: Option<&[String]>) -> Result<EditedSettings, EditFault> {
+        let Some(whole) = text else { return Ok(EditedSettings::of_text(None)) };
         let (mark, body) = unmarked(self.host, whole)?;
         if is_blank(body) {
-            return Ok(Edited::of_text(text));
+            return Ok(EditedSettings::of_text(text));
         }
         let mut json = JsonText::parse(body)?;
         let root = json.root().clone();
         let mut outer = Vec::new();
         let mut node = &root;
         for key in self.path {
-            let Some(inner) = node.get(key) else { return Ok(Edited::of_text(text)) };
+            let Some(inner) = node.get(key) else { return Ok(EditedSettings::of_text(text)) };
             outer.push((node, key));
             node = inner;
         }
         let (gone, entries) = self.present(&json, node, known);
         if gone.is_empty() {
-            return Ok(Edited::of_text(text));
+            return Ok(EditedSettings::of_text(text));
         }
         let mut rest = json.take_out(node, |at| gone.contains(&at));
         // What was made for these entries goes with them, the inner objects first.
@@ -94,7 +99,7 @@ impl Entries {
             Rest::Stays => Some(format!("{mark}{}", json.finish())),
             Rest::Nothing => without_root(mark, json),
         };
-        Ok(Edited { text, entries, ..Edited::default() })
+        Ok(EditedSettings { text, entries, ..EditedSettings::default() })
     }
 
     /// The keys or items.

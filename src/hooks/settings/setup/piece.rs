@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::codec::TomlText;
 use crate::hooks::settings::AgentHost;
-use crate::hooks::settings::edit::{self, Edited, WantedHooks};
+use crate::hooks::settings::edit::{self, EditedSettings, WantedHooks};
 use crate::hooks::settings::error::EditFault;
 use crate::hooks::settings::setup::entries::Entries;
 use crate::runs::StopOptions;
@@ -51,7 +51,7 @@ const TABLES: &str = "write each server as a table, `[mcp_servers.NAME]`, or add
 
 impl Piece {
     /// `text` with this piece.
-    pub(super) fn put(&self, text: Option<&str>) -> Result<Edited, EditFault> {
+    pub(super) fn put(&self, text: Option<&str>) -> Result<EditedSettings, EditFault> {
         match &self.content {
             PieceContent::Handlers(host) => {
                 let wanted = WantedHooks { host: *host, stop: StopOptions::default(), status_line: false };
@@ -60,8 +60,10 @@ impl Piece {
             PieceContent::Entries(entries) => entries.put(text),
             PieceContent::TomlServer => put_server(text),
             PieceContent::File(wanted) => Ok(match text {
-                Some(text) if text != wanted => Edited { is_taken: true, ..Edited::of_text(Some(text)) },
-                _ => Edited::of_text(Some(wanted)),
+                Some(text) if text != wanted => {
+                    EditedSettings { is_taken: true, ..EditedSettings::of_text(Some(text)) }
+                }
+                _ => EditedSettings::of_text(Some(wanted)),
             }),
         }
     }
@@ -72,28 +74,28 @@ impl Piece {
     }
 
     /// `text` without this piece. `known` names the entries that were put in; without it all that look like flow's go.
-    pub(super) fn take(&self, text: Option<&str>, known: Option<&[String]>) -> Result<Edited, EditFault> {
-        let Some(there) = text else { return Ok(Edited::of_text(None)) };
+    pub(super) fn take(&self, text: Option<&str>, known: Option<&[String]>) -> Result<EditedSettings, EditFault> {
+        let Some(there) = text else { return Ok(EditedSettings::of_text(None)) };
         match &self.content {
             PieceContent::Handlers(host) => edit::uninstall(*host, there),
             PieceContent::Entries(entries) => entries.take(text, known),
-            PieceContent::TomlServer if known.is_some_and(<[String]>::is_empty) => Ok(Edited::of_text(text)),
+            PieceContent::TomlServer if known.is_some_and(<[String]>::is_empty) => Ok(EditedSettings::of_text(text)),
             PieceContent::TomlServer => Ok(take_server(there)),
-            PieceContent::File(wanted) if there == wanted => Ok(Edited::of_text(None)),
-            PieceContent::File(_) => Ok(Edited { is_taken: true, ..Edited::of_text(text) }),
+            PieceContent::File(wanted) if there == wanted => Ok(EditedSettings::of_text(None)),
+            PieceContent::File(_) => Ok(EditedSettings { is_taken: true, ..EditedSettings::of_text(text) }),
         }
     }
 }
 
 /// The entry behind everything else. A text whose last line does not end gets an entry that does not end either, so that
 /// taking it out gives the same bytes.
-fn put_server(text: Option<&str>) -> Result<Edited, EditFault> {
+fn put_server(text: Option<&str>) -> Result<EditedSettings, EditFault> {
     let old = text.unwrap_or_default();
     let Some(toml) = TomlText::parse(old) else { return Err(EditFault::of_file("the file is not TOML", "correct it")) };
     if has_server(&toml) {
         // What cannot be taken out again is not as flow writes it.
         let is_taken = take_server(old).is_taken;
-        return Ok(Edited { is_taken, ..Edited::of_text(text) });
+        return Ok(EditedSettings { is_taken, ..EditedSettings::of_text(text) });
     }
     // A block of text, since no library writes TOML and keeps every byte.
     let block = &blocks(old)[0];
@@ -107,11 +109,11 @@ fn put_server(text: Option<&str>) -> Result<Edited, EditFault> {
     if TomlText::parse(&new).is_none() {
         return Err(EditFault::of_file("`mcp_servers` is not a table to which one can be added", TABLES));
     }
-    Ok(Edited { text: Some(new), entries: vec!["flow".to_owned()], ..Edited::default() })
+    Ok(EditedSettings { text: Some(new), entries: vec!["flow".to_owned()], ..EditedSettings::default() })
 }
 
 /// The text without the entry, if it is as flow writes it.
-fn take_server(text: &str) -> Edited {
+fn take_server(text: &str) -> EditedSettings {
     for block in blocks(text) {
         let alone = block.trim_start();
         let unended = format!("{}{}", newline(text), block.trim_end());
@@ -128,10 +130,10 @@ fn take_server(text: &str) -> Edited {
         } else {
             continue;
         };
-        return Edited { text: rest, entries: vec!["flow".to_owned()], ..Edited::default() };
+        return EditedSettings { text: rest, entries: vec!["flow".to_owned()], ..EditedSettings::default() };
     }
     let is_taken = matches!(TomlText::parse(text), Some(toml) if has_server(&toml));
-    Edited { is_taken, ..Edited::of_text(Some(text)) }
+    EditedSettings { is_taken, ..EditedSettings::of_text(Some(text)) }
 }
 
 fn has_server(toml: &TomlText) -> bool {

@@ -117,7 +117,7 @@ impl SetupPlan {
 pub fn plan(cx: &Context, request: &SetupRequest) -> Result<SetupPlan> {
     let scope = if request.user { SettingsScope::User } else { SettingsScope::Project };
     let top = top(cx, scope)?;
-    let mut planned = Planned {
+    let mut planned = SetupPlanner {
         cx,
         undo: request.undo,
         // A link in a project may come from a clone, so it must not lead out of it.
@@ -133,7 +133,7 @@ pub fn plan(cx: &Context, request: &SetupRequest) -> Result<SetupPlan> {
         planned.file(&path, &pieces)?;
     }
     let flow = if request.user { None } else { planned.flow(&top) };
-    let Planned { note, files, changes, unchanged, diff, .. } = planned;
+    let SetupPlanner { note, files, changes, unchanged, diff, .. } = planned;
     let report = SetupReport {
         written: false,
         undo: request.undo,
@@ -194,7 +194,7 @@ fn by_file(cx: &Context, hosts: &[AgentHost], scope: SettingsScope) -> Result<Ve
     Ok(files)
 }
 
-struct Planned<'c> {
+struct SetupPlanner<'c> {
     cx: &'c Context,
     undo: bool,
     within: Option<PathBuf>,
@@ -205,7 +205,7 @@ struct Planned<'c> {
     diff: String,
 }
 
-impl Planned<'_> {
+impl SetupPlanner<'_> {
     /// The `.flow` directory, if it is made, or if it is removed again.
     fn flow(&mut self, top: &Path) -> Option<PathBuf> {
         if self.undo {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::model::{Help, ModeName, Scope, Suggestion, limits};
 use crate::modes::policy::{CANCELLED, CLEARED, COMPLETED, clear_audit, says_active, says_inactive, text_of};
 use crate::modes::state::board::ModeState;
-use crate::modes::state::change::Ended;
+use crate::modes::state::change::ModeEnd;
 use crate::modes::state::draft::ModeDraft;
 
 impl ModeDraft<'_> {
@@ -114,7 +114,7 @@ impl ModeDraft<'_> {
 
     pub(super) fn note_end(&mut self, scope: &Scope, mode: &ModeName, state: &Map<String, Value>, why: Option<String>) {
         let run = text_of(state, "run_id").map(str::to_owned);
-        self.ended.push(Ended { mode: mode.clone(), scope: scope.clone(), run, broken: why });
+        self.ended.push(ModeEnd { mode: mode.clone(), scope: scope.clone(), run, broken: why });
     }
 
     /// Cancels a mode of a session that is over.

@@ -14,7 +14,7 @@ use crate::runs::write::questions::append_and_warn;
 use crate::runs::write::transaction::Transaction;
 
 /// What the second commit records.
-pub(super) struct Finished<'f> {
+pub(super) struct FinishedCommand<'f> {
     pub(super) id: &'f ActivityId,
     /// Where the command began: the run may have moved on.
     pub(super) phase: &'f StateName,
@@ -31,7 +31,7 @@ pub(super) struct Finished<'f> {
     pub(super) usage: &'f Usage,
 }
 
-impl Finished<'_> {
+impl FinishedCommand<'_> {
     /// Records the end.
     ///
     /// # Errors

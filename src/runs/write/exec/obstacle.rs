@@ -1,14 +1,14 @@
 //! What keeps a required command from being a proof, however often it is run.
 
 use crate::engine::files_before;
-use crate::model::{Explain as _, Obstacle, Unproved};
+use crate::model::{Explain as _, MissingProof, Obstacle};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Error;
 use crate::runs::mask::Mask;
 use crate::runs::write::exec::trust::trusted;
 
 /// Why running the command once more shows nothing, as far as this is known without a look at the files.
-pub(in crate::runs) fn obstacle(project: &OpenedProject, missing: &Unproved) -> Option<Obstacle> {
+pub(in crate::runs) fn obstacle(project: &OpenedProject, missing: &MissingProof) -> Option<Obstacle> {
     let exec = &missing.exec;
     let argv = match trusted(project, exec) {
         Ok(argv) => argv,

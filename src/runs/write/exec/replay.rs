@@ -137,8 +137,8 @@ pub fn replay(cx: &Context, request: &ReplayRequest) -> Result<ReplayReport> {
             match ended_by {
                 Some(signal) => command.why_not = Some(came(signal)),
                 None => match run_again(cx, &project, request, (exec, end), argv) {
-                    Ok(Replayed::Compared(comparison)) => command.again = Some(comparison),
-                    Ok(Replayed::EndedBy(signal)) => {
+                    Ok(ReplayOutcome::Compared(comparison)) => command.again = Some(comparison),
+                    Ok(ReplayOutcome::EndedBy(signal)) => {
                         ended_by = Some(signal);
                         command.why_not = Some(came(signal));
                     }
@@ -221,7 +221,7 @@ struct ReplayPlace {
 }
 
 /// What became of a command that ran again.
-enum Replayed {
+enum ReplayOutcome {
     Compared(ReplayComparison),
     /// A signal came to this program and was passed on to it, so how it ended says nothing about it.
     EndedBy(i32),
@@ -237,7 +237,7 @@ fn run_again(
     request: &ReplayRequest,
     (exec, end): (&Execution, &ExecutionEnd),
     argv: Vec<String>,
-) -> std::result::Result<Replayed, String> {
+) -> std::result::Result<ReplayOutcome, String> {
     let place = place(project, request, exec)?;
     let dir = directory(project, &place, exec)?;
     let tree = if request.clean {
@@ -255,10 +255,10 @@ fn run_again(
         return Err(format!("it cannot be run: {why}"));
     }
     if let Some(CutShort::Signal(signal)) = executed.cut_short {
-        return Ok(Replayed::EndedBy(signal));
+        return Ok(ReplayOutcome::EndedBy(signal));
     }
     let then = exec.before.as_ref().map(|before| &before.sha256);
-    Ok(Replayed::Compared(ReplayComparison {
+    Ok(ReplayOutcome::Compared(ReplayComparison {
         exit_code: now.exit_code(),
         same_status: now.exit_code() == end.exit_code(),
         same_output: now.stdout_sha256 == end.stdout_sha256 && now.stderr_sha256 == end.stderr_sha256,

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use crate::engine::Refusal;
-use crate::host::{CutShort, Execute, ExecuteEnd, Executed, InputGlobs, SignalWatch, secrets};
+use crate::host::{CutShort, Execute, ExecuteEnd, ExecutedCommand, InputGlobs, SignalWatch, secrets};
 use crate::model::{
     ActivityId, ActivityRecorded, Execution, ExecutionEnd, Explain as _, Kind, Problem, RunId, Seq, Suggestion,
     is_terminal_control,
@@ -16,7 +16,7 @@ use crate::runs::open::select::select_run_to_write;
 use crate::runs::open::tree::{CHANGED_BYTES, PresentTree, present_tree, within_bytes};
 use crate::runs::processes::of_exec;
 use crate::runs::write::exec::begin::{Begin, begin};
-use crate::runs::write::exec::finish::Finished;
+use crate::runs::write::exec::finish::FinishedCommand;
 use crate::runs::write::exec::request::{ExecReport, ExecRequest};
 use crate::runs::write::exec::trust::{nothing_to_run, trusted};
 use crate::runs::write::transaction::transact;
@@ -86,7 +86,7 @@ pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
             .push("the command was ended, since it asked the terminal, which `flow exec` does not give it".to_owned());
     }
     let code = end.exit_code();
-    let finished = Finished {
+    let finished = FinishedCommand {
         trouble: trouble_of(&executed, &end),
         id: &id,
         phase: &phase,
@@ -110,7 +110,7 @@ pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
 }
 
 /// What the exit status of the command alone does not say.
-fn trouble_of(executed: &Executed, end: &ExecutionEnd) -> Option<String> {
+fn trouble_of(executed: &ExecutedCommand, end: &ExecutionEnd) -> Option<String> {
     match executed.cut_short {
         Some(CutShort::AskedTerminal) => Some("asked the terminal, and was ended".to_owned()),
         _ => end.trouble(),
@@ -217,7 +217,7 @@ fn execution(
 /// How the command ended.
 pub(super) fn end_of(
     cx: &Context,
-    executed: &Executed,
+    executed: &ExecutedCommand,
     before: Option<&PresentTree>,
     after: Option<&PresentTree>,
 ) -> ExecutionEnd {
