@@ -17,7 +17,7 @@ use crate::drive::notebook::{NotebookRequest, OpenedNotebook, Opening, RunNotebo
 use crate::drive::report::{Choose, DriveReport, DriveRequest, DriveStop, Endpoint, report};
 use crate::engine::Refusal;
 use crate::host::Setting;
-use crate::model::{Explain as _, Kind, Problem, RunStatus, counted};
+use crate::model::{Explain as _, Kind, Problem, RunStatus, StateName, counted};
 use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::view::for_reading;
 use crate::runs::workflow::{is_file, workflow_machine};
@@ -155,7 +155,19 @@ fn go_through<'p>(
         }
         (stopped, _) => stopped.map_err(from_agent)?,
     };
-    let (stop, state, reason) = match stopped {
+    let (stop, state, reason) = stop_in_words(stopped, keeps_open, ran);
+    let mut report = report(&drive, stop, Some(state), reason, ran);
+    // The question may refer to it.
+    if stop == DriveStop::NeedsHuman {
+        report.given = given_last(agent.context());
+    }
+    report.warnings = warnings;
+    Ok(report)
+}
+
+/// How the driver stops, in which state, and why. `keeps_open` says why the run goes on although its last state is done.
+fn stop_in_words(stopped: Stop, keeps_open: Option<String>, ran: usize) -> (DriveStop, StateName, String) {
+    match stopped {
         Stop::Ended { state } => match keeps_open {
             None => (DriveStop::Ended, state.clone(), format!("`{state}` is done, and the run is completed")),
             Some(why) => {
@@ -180,14 +192,7 @@ fn go_through<'p>(
                 format!("{} {were} run, the last one is `{state}`; the same command goes on", counted(ran, "state"));
             (DriveStop::Limit, state, reason)
         }
-    };
-    let mut report = report(&drive, stop, Some(state), reason, ran);
-    // The question may refer to it.
-    if stop == DriveStop::NeedsHuman {
-        report.given = given_last(agent.context());
     }
-    report.warnings = warnings;
-    Ok(report)
 }
 
 /// The report when the run ended or moved while a state was at work, so that the result of the state cannot be

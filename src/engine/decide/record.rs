@@ -44,17 +44,7 @@ impl Decider<'_> {
         let mut unfinished: Vec<_> = left.iter().filter_map(|from| undone(machine, from, &phase, trail)).collect();
         if let Some(to) = advanced_to.as_ref().filter(|to| **to != phase) {
             self.refuse_advance(&phase, to, &activity)?;
-            let back = is_way_back(machine, &phase, to);
-            if !activity.status().is_completed() && !back {
-                let undone = Undone::of_record(machine, &phase, id.as_str(), activity.status());
-                unfinished.push(undone.before(to, machine));
-            } else if !back
-                && run.state.is_in(&phase)
-                && let Some(history) = trail.history()
-            {
-                let beside = open_beside(history, machine, &phase, id.as_str(), &settles);
-                unfinished.extend(beside.map(|undone| undone.before(to, machine)));
-            }
+            unfinished.extend(self.undone_by_record(&phase, to, &activity, &settles));
         }
         let unproved = self.unproved_by_record(&left, &phase, advanced_to.as_ref())?;
         let skipped = skipped(unfinished, unproved, skip)?;
@@ -89,6 +79,29 @@ impl Decider<'_> {
             replay,
             activity,
         }))))
+    }
+
+    /// What is not done in `phase` when this record in it leads on to `to`: its own work, or what is open beside it.
+    fn undone_by_record(
+        &self,
+        phase: &StateName,
+        to: &StateName,
+        activity: &Activity,
+        settles: &[ActivityId],
+    ) -> Option<Undone> {
+        let Self { state, machine, trail, .. } = *self;
+        if is_way_back(machine, phase, to) {
+            return None;
+        }
+        let (id, status) = (activity.id(), activity.status());
+        let undone = if !status.is_completed() {
+            Undone::of_record(machine, phase, id.as_str(), status)
+        } else if state.document().state.is_in(phase) {
+            open_beside(trail.history()?, machine, phase, id.as_str(), settles)?
+        } else {
+            return None;
+        };
+        Some(undone.before(to, machine))
     }
 
     /// What is required of the phases that a record in `phase` leaves, and is missing.
