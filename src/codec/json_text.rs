@@ -281,9 +281,9 @@ fn indentation(before: &str) -> Option<&str> {
 /// The error of the parser, as a place and a reason.
 fn fault(text: &str, error: &serde_json::Error) -> JsonFault {
     let place = Place { line: error.line(), column: error.column().max(1) };
-    let told = error.to_string();
+    let message = error.to_string();
     // The place is a field of its own.
-    let reason = told.split(" at line ").next().unwrap_or(&told).to_owned();
+    let reason = message.split(" at line ").next().unwrap_or(&message).to_owned();
     let line = text.split('\n').nth(error.line().saturating_sub(1)).unwrap_or_default();
     let here = line.get(error.column().saturating_sub(1)..).unwrap_or_default();
     let is_comment = ["//", "/*", "#"].iter().any(|sign| here.starts_with(sign));

@@ -282,27 +282,27 @@ fn kinds_of(kind: &TypeKind) -> Vec<JsonType> {
 /// For documents that may have other keys as well: there, a mistyped key breaks no rule.
 pub(crate) fn mistyped_keys(kind: DocumentKind, value: &Value) -> Vec<String> {
     let schema = serde_json::from_str(schema_text(kind)).unwrap_or(Value::Null);
-    let mut told = Vec::new();
-    add_mistyped_keys(&schema, value, "", &mut told);
-    told
+    let mut hints = Vec::new();
+    add_mistyped_keys(&schema, value, "", &mut hints);
+    hints
 }
 
-fn add_mistyped_keys(rules: &Value, value: &Value, pointer: &str, told: &mut Vec<String>) {
+fn add_mistyped_keys(rules: &Value, value: &Value, pointer: &str, hints: &mut Vec<String>) {
     let (Some(known), Some(fields)) = (rules["properties"].as_object(), value.as_object()) else { return };
     for (key, value) in fields {
-        if told.len() >= limits::VIOLATIONS {
+        if hints.len() >= limits::VIOLATIONS {
             return;
         }
         let pointer = format!("{pointer}/{key}");
         if let Some(rules) = known.get(key) {
-            add_mistyped_keys(rules, value, &pointer, told);
+            add_mistyped_keys(rules, value, &pointer, hints);
             continue;
         }
         let absent = known.keys().map(String::as_str).filter(|name| !fields.contains_key(*name));
         if let Some(meant) = similar(key, absent)
             && is_typing_error(key, meant)
         {
-            told.push(format!("{} means nothing to flow; did you mean `{meant}`?", path(&pointer)));
+            hints.push(format!("{} means nothing to flow; did you mean `{meant}`?", path(&pointer)));
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::model::{EventKind, Explain as _, Number, RunId, Seq, SessionId, Sugge
 use crate::runs::open::checkout::{elsewhere, may_be_elsewhere};
 use crate::runs::open::select::select_run;
 use crate::runs::open::shared::request_to_read;
-use crate::runs::open::view::told_of_shared;
+use crate::runs::open::view::notes_of_shared;
 use crate::runs::{Context, OpenedProject, Result, place_of_caller};
 use crate::store::local::is_cut_off;
 use crate::store::local::layout::{ACTIVITIES, ACTIVITY_TMP, LOCK, LOG, RUN_FILE};
@@ -87,8 +87,8 @@ pub struct VerifyRequest {
 pub fn verify(cx: &Context, request: &VerifyRequest) -> Result<VerifyReport> {
     let project = cx.project()?;
     let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
-    let (of_store, told) = compared_with_store(&project, run.id());
-    let told_of_run = told_of_shared(&*run);
+    let (of_store, about_store) = compared_with_store(&project, run.id());
+    let about_run = notes_of_shared(&*run);
     let run = project.with_files_of(run.id())?.run(run.id())?;
     if may_be_elsewhere(&project, &run) {
         return Err(elsewhere(&project, &run));
@@ -119,7 +119,7 @@ pub fn verify(cx: &Context, request: &VerifyRequest) -> Result<VerifyReport> {
     }
     differences.extend(of_store);
     let mut notes = losses(&facts);
-    notes.extend(told.into_iter().chain(told_of_run));
+    notes.extend(about_store.into_iter().chain(about_run));
     // Differences say more than this note.
     if differences.is_empty()
         && let Some(noted) = noted_before(&found)

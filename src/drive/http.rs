@@ -90,7 +90,7 @@ fn ask(
     }
     let mut answer = request.send_json(body).map_err(|error| without_key(&error.to_string(), key))?;
     let status = answer.status();
-    let told = answer.headers().get("retry-after").and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    let wait = answer.headers().get("retry-after").and_then(|value| value.to_str().ok()?.trim().parse().ok());
     let text = answer.body_mut().with_config().limit(ANSWER_BYTES).read_to_string();
     if status.is_success() {
         return text.map(Ok).map_err(|error| without_key(&error.to_string(), key));
@@ -98,7 +98,7 @@ fn ask(
     // Remove the key before cutting the text, because cutting could leave a part of it.
     let said = without_key(&text.unwrap_or_default(), key);
     let first: String = said.lines().next().unwrap_or_default().chars().take(300).collect();
-    let retry = match told {
+    let retry = match wait {
         // The server will say the same of the same request.
         _ if status.as_u16() != TOO_MANY && !status.is_server_error() => Retry::Never,
         Some(seconds) => Retry::After(Duration::from_secs(seconds)),

@@ -65,7 +65,7 @@ pub(super) fn with_requirements(mut text: String, going_on: &GoingOn) -> String 
 
 /// The brief of a run, and whether what was seen of its commands still holds; as it is if that would be too long.
 pub(super) fn with_seen(text: String, seen: &SeenCommands, states: &BTreeMap<Number, EvidenceState>) -> String {
-    let mut told = Vec::new();
+    let mut evidence = Vec::new();
     for attempt in seen.last.iter().rev().take(NAMED) {
         let Some(state) = states.get(&attempt.number) else { continue };
         let mut words = format!("{} {} {}, {}", attempt.number, attempt.id, attempt.status, state.freshness);
@@ -77,12 +77,13 @@ pub(super) fn with_seen(text: String, seen: &SeenCommands, states: &BTreeMap<Num
             let more = if state.changed.len() > CHANGED || state.more_changed { ", …" } else { "" };
             words.push_str(&format!(" (changed since: {}{more})", changed.join(", ")));
         }
-        told.push(words);
+        evidence.push(words);
     }
-    if told.is_empty() {
+    if evidence.is_empty() {
         return text;
     }
-    let line = format!("Seen by flow, and whether the tracked and untracked files are the same: {}", told.join("; "));
+    let line =
+        format!("Seen by flow, and whether the tracked and untracked files are the same: {}", evidence.join("; "));
     if text.chars().count() + line.chars().count() < LONGEST { format!("{text}\n{line}") } else { text }
 }
 

@@ -97,8 +97,8 @@ fn sessionless(cx: &Context, host: AgentHost, payload: &Payload) -> String {
     let cx = cx.clone().at_work(None, payload.project.as_deref(), payload.cwd.as_deref());
     let cx = &cx.reading_for(None, READING);
     let Some(work) = logged(cx, OpenWork::find(cx)) else { return String::new() };
-    let Some(told) = logged(cx, brief(cx, work.as_ref(), None)) else { return String::new() };
-    match with_files(cx, work.as_ref(), told.overview, None) {
+    let Some(news) = logged(cx, brief(cx, work.as_ref(), None)) else { return String::new() };
+    match with_files(cx, work.as_ref(), news.overview, None) {
         Some(text) => context(host, "SessionStart", &text),
         None => String::new(),
     }

@@ -208,10 +208,10 @@ impl Graph<'_> {
             self.repeats(body, |_| true);
             state.kind = self.kind(name, body);
             state.description = self.description(body);
-            let told = self.diagnostics.len();
+            let before = self.diagnostics.len();
             let next = self.next(body);
             // Otherwise nothing may follow only because that could not be read.
-            let is_read = self.diagnostics.len() == told;
+            let is_read = self.diagnostics.len() == before;
             if self.has_gate(body) {
                 source.gates.push(name.clone());
             }

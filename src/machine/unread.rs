@@ -14,11 +14,11 @@ pub(super) fn in_odd_front_matter(lines: &[SourceLine<'_>]) -> Vec<Diagnostic> {
     let Some(begin) = head.iter().position(is_mark) else { return Vec::new() };
     let rest = &head[begin + 1..];
     let end = rest.iter().position(is_mark);
-    let told = in_lines(&rest[..end.unwrap_or(rest.len())], &[]);
+    let warnings = in_lines(&rest[..end.unwrap_or(rest.len())], &[]);
     let is_first = head[..begin].iter().all(|line| line.text.trim().is_empty());
     let mark = head[begin].text.trim_end();
-    if told.is_empty() || !is_first || mark != "---" {
-        return told;
+    if warnings.is_empty() || !is_first || mark != "---" {
+        return warnings;
     }
     let message = "this front matter has no closing `---`, so flow does not read its gates and requirements";
     let problem = Diagnostic::error("unclosed_front_matter", &head[begin].whole(), message);
@@ -40,17 +40,17 @@ fn is_mark(line: &SourceLine<'_>) -> bool {
 pub(super) fn in_lines(lines: &[SourceLine<'_>], read: &[usize]) -> Vec<Diagnostic> {
     // Other programs have a key `requires`, too.
     let has_command = lines.iter().any(|line| key(line, EXEC).is_some());
-    let mut told = Vec::new();
+    let mut warnings = Vec::new();
     for line in lines.iter().filter(|line| !read.contains(&line.place.line)) {
         for word in [GATES, REQUIRES] {
             let Some(at) = key(line, word).filter(|_| word == GATES || has_command) else { continue };
             let message = format!("flow does not read `{word}` here, so a run passes what it names");
             let warning = Diagnostic::warning(GATE_UNREAD, &line.name(at..at + word.len()), message);
             let help = "write `flow: {gates: [STATE], requires: {STATE: [{exec: NAME}]}}`, between two lines `---` with which the file begins";
-            push_within_limit(&mut told, warning.with_help(help));
+            push_within_limit(&mut warnings, warning.with_help(help));
         }
     }
-    told
+    warnings
 }
 
 /// Where `word` is a key in `line`.

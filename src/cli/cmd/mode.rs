@@ -76,12 +76,12 @@ fn requested(report: &ModeRequestReport, out: &mut Out) -> Exit {
     let is_denied = report.decision == ModeDecision::Deny;
     // The policy has answered, so a refusal is not an error of the command.
     let status = if is_denied { Exit::Refused } else { Exit::Done };
-    let told = out.answer(report, |page| {
+    let shown = out.answer(report, |page| {
         let style = if is_denied { page::BAD } else { page::GOOD };
         page.head(style, report.decision.as_str(), &report.message);
         page.field("active", &names(&report.active));
     });
-    told.then(status)
+    shown.then(status)
 }
 
 fn names(modes: &[ModeName]) -> String {
@@ -220,7 +220,7 @@ fn prompt(report: &ModePromptReport, out: &mut Out) -> Exit {
         out.committed(format!("active: {}", names(&report.active)));
     }
     out.warnings(&report.warnings);
-    let told = out.answer(report, |page| {
+    let shown = out.answer(report, |page| {
         if report.messages.is_empty() {
             page.line("the prompt asks for no skill");
         }
@@ -228,7 +228,7 @@ fn prompt(report: &ModePromptReport, out: &mut Out) -> Exit {
             page.line(message);
         }
     });
-    told.then(if report.error.is_some() { Exit::Refused } else { Exit::Done })
+    shown.then(if report.error.is_some() { Exit::Refused } else { Exit::Done })
 }
 
 fn policy(report: &PolicyReport, table: bool, page: &mut TextPage) {

@@ -84,7 +84,7 @@ fn convert(cx: &Context, target: String, to: &str, types: Vec<String>, out: &mut
 
 fn check(report: &WorkflowReport, text: &str, out: &mut Out) -> Exit {
     let colour = out.colour();
-    let told = out.answer(report, |page| {
+    let shown = out.answer(report, |page| {
         for diagnostic in &report.diagnostics {
             page.raw(&render(&report.origin, text, diagnostic, colour));
             page.raw("");
@@ -94,7 +94,7 @@ fn check(report: &WorkflowReport, text: &str, out: &mut Out) -> Exit {
         }
     });
     let is_broken = report.diagnostics.iter().any(Diagnostic::is_error);
-    told.then(if is_broken { Exit::Refused } else { Exit::Done })
+    shown.then(if is_broken { Exit::Refused } else { Exit::Done })
 }
 
 /// What a list has no room for: the end of what a workflow is for, then where it comes from.

@@ -17,7 +17,7 @@ const RESUME: [&str; 2] = ["flow resume", "flow resume --claim"];
 /// What a person has to do before the host runs the hooks.
 pub(super) fn trust(host: AgentHost, scope: SettingsScope) -> String {
     let (title, is_project) = (host.title(), scope != SettingsScope::User);
-    let told = match host.hooks().trust {
+    let trust = match host.hooks().trust {
         Trust::Hook => {
             let project = if is_project { ", and the project as well" } else { "" };
             format!(
@@ -31,9 +31,9 @@ pub(super) fn trust(host: AgentHost, scope: SettingsScope) -> String {
         }
     };
     if host.hooks().is_tried {
-        told
+        trust
     } else {
-        format!("{told}; flow has this from its documentation, and it was not tried")
+        format!("{trust}; flow has this from its documentation, and it was not tried")
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::host::git::asked::{GitAnswer, RunningGit, Silence};
+use crate::host::git::running::{GitAnswer, RunningGit, Silence};
 
 /// The time limit of one git command.
 pub(super) const LIMIT: Duration = Duration::from_secs(5);

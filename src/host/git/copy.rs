@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use crate::host::git::asked::Silence;
 use crate::host::git::command::{FOREIGN, Git, check_commit_id};
+use crate::host::git::running::Silence;
 use crate::host::git::tree::DEPTH;
 use crate::host::script::empty_directory;
 

@@ -9,9 +9,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::host::git::asked::{GitAnswer, RunningGit, Silence, reason};
 use crate::host::git::command::{Git, check_commit_id};
 use crate::host::git::indexed::{IndexedFiles, listed};
+use crate::host::git::running::{GitAnswer, RunningGit, Silence, reason};
 use crate::host::git::tree::{
     Apart, DEPTH, LISTING, ListedChanges, PATHS, SUBMODULES, StatusEntries, checked_out, left_out,
 };
@@ -323,16 +323,16 @@ impl<'g> FilesWalk<'g> {
             return Ok(());
         }
         self.left -= 1;
-        let told = |why| format!("submodule {}: {why}", String::from_utf8_lossy(&whole));
-        let inner = self.git.apart(&dir, outer.state.clone(), self.deadline).map_err(told)?;
+        let in_submodule = |why| format!("submodule {}: {why}", String::from_utf8_lossy(&whole));
+        let inner = self.git.apart(&dir, outer.state.clone(), self.deadline).map_err(in_submodule)?;
         if inner.top == outer.top {
             // Its `.git` leads to no repository.
             self.found.is_hidden = true;
             self.found.nested.push(whole);
             return Ok(());
         }
-        let asked = ask_all(self.git, &inner, &[], &[self.tracked, &UNTRACKED].concat()).map_err(told)?;
-        self.take(&inner, &[&whole[..], b"/"].concat(), asked, depth - 1).map_err(told)
+        let asked = ask_all(self.git, &inner, &[], &[self.tracked, &UNTRACKED].concat()).map_err(in_submodule)?;
+        self.take(&inner, &[&whole[..], b"/"].concat(), asked, depth - 1).map_err(in_submodule)
     }
 
     /// Takes the untracked files that `git status` lists.

@@ -10,9 +10,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::time::Instant;
 
-use crate::host::git::asked::{Silence, file_with};
 use crate::host::git::command::Git;
 use crate::host::git::common::temporary_dir;
+use crate::host::git::running::{Silence, file_with};
 use crate::host::git::tree::{Apart, LISTING, STRICT};
 
 /// How many lines of `git ls-files --debug` follow a path.

@@ -5,7 +5,6 @@
 //! configured. The one that would, to find changed files, is in `tree`.
 #![expect(clippy::disallowed_methods, reason = "git is the one program that flow runs")]
 
-mod asked;
 mod bare;
 mod command;
 mod common;
@@ -18,6 +17,7 @@ mod kept;
 mod places;
 mod refs;
 mod remotes;
+mod running;
 mod settings;
 mod sparse;
 #[cfg(test)]

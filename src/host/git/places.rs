@@ -5,8 +5,8 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::host::git::asked::Silence;
 use crate::host::git::command::Git;
+use crate::host::git::running::Silence;
 use crate::host::git::worktrees::{git_dir, shared_dir};
 
 /// Where a repository is.

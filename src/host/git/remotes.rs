@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::host::git::asked::{Silence, reason};
 use crate::host::git::command::{Git, NO_SUCH_KEY};
+use crate::host::git::running::{Silence, reason};
 use crate::host::git::settings::{KEYS, Setting, settings_in};
 
 impl Git {

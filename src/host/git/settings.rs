@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 use memchr::memmem;
 use sha2::{Digest as _, Sha256};
 
-use crate::host::git::asked::{Silence, is_cut};
 use crate::host::git::command::{Git, NO_SUCH_KEY};
 use crate::host::git::kept::keep;
 use crate::host::git::places::Places;
+use crate::host::git::running::{Silence, is_cut};
 use crate::model::hex;
 
 /// The keys that flow asks for. It takes over the format of the repository and properties of its file system; the others say

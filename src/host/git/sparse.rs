@@ -6,8 +6,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::time::Instant;
 
-use crate::host::git::asked::{Silence, reason};
 use crate::host::git::command::Git;
+use crate::host::git::running::{Silence, reason};
 use crate::host::git::worktrees::git_dir;
 
 /// The largest index that is read, in bytes.

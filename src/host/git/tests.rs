@@ -1,7 +1,7 @@
 //! The questions, asked of real repositories.
 
-use super::asked::{self, reason};
 use super::command::LIMIT;
+use super::running::{self, reason};
 use super::tree::{PATHS, changed_paths};
 use super::*;
 use std::fs;
@@ -350,7 +350,7 @@ fn a_git_that_says_much_is_read_to_a_limit_and_its_complaints_are_no_failure() {
     assert_eq!((answer.out.len(), answer.complaint.len()), (200_000, 4 << 10));
 
     let endless = says("exec yes");
-    assert!(!endless.status.success() && asked::is_cut(&endless.out));
+    assert!(!endless.status.success() && running::is_cut(&endless.out));
     assert_eq!(endless.out.len(), 8 << 20);
 }
 

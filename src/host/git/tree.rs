@@ -13,10 +13,10 @@ use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::host::git::asked::{GitAnswer, RunningGit, Silence, is_cut, reason};
 use crate::host::git::command::{Git, NO_SUCH_KEY};
 use crate::host::git::common::Common;
 use crate::host::git::places::Places;
+use crate::host::git::running::{GitAnswer, RunningGit, Silence, is_cut, reason};
 use crate::host::git::settings::{KEYS, REMOTES, Setting, settings_in};
 
 /// How long git may take to list all files.

@@ -164,15 +164,15 @@ fn activity_of(tries: &[(Option<&Attempt>, &Attempt)]) -> Option<ShownActivity> 
 
 /// Reads the records that are told once more from the log, which has all of them.
 fn complete<'e>(shown: &mut [ShownActivity], log: impl Iterator<Item = &'e Event>) {
-    let mut told = BTreeSet::new();
+    let mut numbers = BTreeSet::new();
     for one in shown.iter().flat_map(|activity| &activity.tries) {
-        told.insert(one.last.number);
-        told.extend(one.begun.as_ref().map(|begun| begun.number));
+        numbers.insert(one.last.number);
+        numbers.extend(one.begun.as_ref().map(|begun| begun.number));
     }
     let mut records = HashMap::new();
     for event in log {
         if let EventKind::ActivityRecorded(record) = &event.kind
-            && told.contains(&record.number)
+            && numbers.contains(&record.number)
         {
             records.insert(record.number, (event, &**record));
         }

@@ -8,7 +8,7 @@ use crate::model::{Event, EventKind};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
 use crate::runs::open::pinned::catalog_machine;
-use crate::runs::open::view::{View, for_reading, told_of_shared, unlogged_status};
+use crate::runs::open::view::{View, for_reading, notes_of_shared, unlogged_status};
 use crate::store::{Project, StoredRun};
 
 /// As [`for_reading`], for questions about the run's present. The view has the end of the log only, and the history what a
@@ -133,7 +133,7 @@ pub(in crate::runs) fn from_recap(project: &OpenedProject, run: &dyn StoredRun) 
     let unlogged_text = found.unlogged_text();
     let Some(current) = found.run.filter(|_| found.faults.is_empty()) else { return Ok(None) };
     let has_unlogged_status = unlogged.is_some();
-    let mut notes = told_of_shared(run);
+    let mut notes = notes_of_shared(run);
     notes.extend(unlogged);
     let text = current.text();
     let mut follows_from_files = true;

@@ -74,7 +74,7 @@ pub(crate) fn for_reading(project: &OpenedProject, run: &dyn StoredRun) -> Resul
     // Read this before the log: a writer at work must not look like one that was ahead of the log.
     let noted = run.noted();
     let text = run.text()?;
-    let mut notes = told_of_shared(run);
+    let mut notes = notes_of_shared(run);
     if text.is_none() {
         notes.push("run.yaml is missing; the next record rebuilds it from the log".to_owned());
     }
@@ -125,15 +125,15 @@ pub(crate) fn for_reading(project: &OpenedProject, run: &dyn StoredRun) -> Resul
 }
 
 /// Says that a shared run hides one of this checkout, or that its store lost events of it, and what to do.
-pub(crate) fn told_of_shared(run: &dyn StoredRun) -> Vec<String> {
-    let mut told = Vec::new();
+pub(crate) fn notes_of_shared(run: &dyn StoredRun) -> Vec<String> {
+    let mut notes = Vec::new();
     if let Some(hidden) = run.hides() {
-        told.push(format!("{hidden}; {}", hidden.help()));
+        notes.push(format!("{hidden}; {}", hidden.help()));
     }
     if let Some(displaced) = run.displaced() {
-        told.push(format!("{displaced}; {}", displaced.help()));
+        notes.push(format!("{displaced}; {}", displaced.help()));
     }
-    told
+    notes
 }
 
 /// Says that a status comes from an edit of `run.yaml` which no event has: what ended a run is otherwise in its log.

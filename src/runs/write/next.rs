@@ -150,16 +150,16 @@ pub fn advance(cx: &Context, request: &AdvanceRequest) -> Result<AdvanceReport> 
     let project = cx.project()?;
     let caller = cx.caller(request.session.clone(), request.epoch)?;
     let run = select_run_to_write(&project, request.run.as_deref(), caller.session.as_ref())?;
-    let mut told = Vec::new();
+    let mut notes = Vec::new();
     loop {
         match advance_as_seen(&project, &*run, request) {
             // A copy that is behind must not be the reason of a refusal, and what leaving a state reports rests on it.
             Err(error) if !matches!(error, Error::Store(_)) && !run.is_current() => {
-                told.extend(run.catch_up(&cx.write_request(cx.now(), project.commit_wait()?))?);
+                notes.extend(run.catch_up(&cx.write_request(cx.now(), project.commit_wait()?))?);
             }
             Err(error) => return Err(error),
             Ok(mut report) => {
-                report.warnings.splice(0..0, told);
+                report.warnings.splice(0..0, notes);
                 return Ok(report);
             }
         }

@@ -106,22 +106,22 @@ pub(crate) fn transact_as<T>(
     mut act: impl FnMut(&mut Transaction<'_>) -> Result<T>,
 ) -> Result<T> {
     let (mut lost, started) = (0, Instant::now());
-    let mut told = Vec::new();
+    let mut notes = Vec::new();
     let (mut proofs, mut looks, mut freed) = (None, 0, Vec::new());
     loop {
         let mut is_certain = false;
         let left = request.wait.saturating_sub(started.elapsed());
         let request = &WriteRequest { wait: left, ..request.clone() };
         // The transaction is dropped before any sleep, and with it the lock for which others wait.
-        let done = match Transaction::begin(project, run, &caller, request, &mut told) {
+        let done = match Transaction::begin(project, run, &caller, request, &mut notes) {
             Ok(Some(mut tx)) => {
-                tx.warnings.extend(told.iter().cloned());
+                tx.warnings.extend(notes.iter().cloned());
                 tx.proofs.clone_from(&proofs);
                 let done = tx.run_to_its_end(&mut act);
                 is_certain = tx.is_certain;
                 freed.append(&mut tx.freed);
                 if let Some(chores) = tx.writer.chores() {
-                    told.extend(chores.take_notes());
+                    notes.extend(chores.take_notes());
                 }
                 done
             }
@@ -146,10 +146,10 @@ pub(crate) fn transact_as<T>(
             }
             // A copy that is behind must not be the reason of a refusal.
             Err(error) if !run.is_current() && !matches!(error, Error::Store(_)) => {
-                told.extend(run.catch_up(request)?);
+                notes.extend(run.catch_up(request)?);
             }
             // Nor of an answer that nothing is to be done: another machine may have changed what it rests on.
-            Ok(_) if !is_certain && !run.is_current() => told.extend(run.catch_up(request)?),
+            Ok(_) if !is_certain && !run.is_current() => notes.extend(run.catch_up(request)?),
             done => {
                 // Another run is asked about for this, so not while this one is locked.
                 pass_on(project, run.id(), &freed);
@@ -193,13 +193,13 @@ impl<'a> Transaction<'a> {
     }
 
     /// Locks `run`, finishes what a dead writer left, and adopts hand edits. `None` if other writers have to publish first what
-    /// they have appended, and there is time to wait for them. `told` gets what was moved to quarantine before a failure.
+    /// they have appended, and there is time to wait for them. `notes` gets what was moved to quarantine before a failure.
     fn begin(
         project: &'a OpenedProject,
         run: &'a dyn StoredRun,
         caller: &Caller,
         request: &WriteRequest,
-        told: &mut Vec<String>,
+        notes: &mut Vec<String>,
     ) -> Result<Option<Self>> {
         let now = request.writer.since;
         // Check this before taking the lock, which would create a log.
@@ -251,7 +251,7 @@ impl<'a> Transaction<'a> {
             && let Some(chores) = tx.writer.chores()
         {
             // What another machine recorded may have taken the place of what a person wrote.
-            told.extend(chores.take_notes());
+            notes.extend(chores.take_notes());
         }
         Ok(ready?.then_some(tx))
     }

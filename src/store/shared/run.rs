@@ -128,9 +128,9 @@ impl StoredRun for SharedRun {
 
     fn catch_up(&self, request: &WriteRequest) -> Result<Vec<String>, StoreError> {
         self.copies.finish_push(self.id(), request)?;
-        let told = self.copies.catch_up(self.id(), None, request)?;
+        let notes = self.copies.catch_up(self.id(), None, request)?;
         self.is_current.store(true, Ordering::Relaxed);
-        Ok(told)
+        Ok(notes)
     }
 
     fn as_of(&self) -> Option<AsOf> {
@@ -165,9 +165,9 @@ impl StoredRun for SharedRun {
             // A power cut, or another program, took the end of the copy, left a part of a commit, or damaged what is further up. What
             // comes next must not take the place of what is missing, nor be decided on without it.
             drop(locked);
-            let told = self.catch_up(request)?;
+            let notes = self.catch_up(request)?;
             locked = self.copy.lock(request)?;
-            locked.tell(told);
+            locked.tell(notes);
         } else if shown.is_some() {
             // The process that appended the last lines may have died before it showed them.
             self.copies.show(&mut locked, request.writer.since)?;

@@ -180,7 +180,7 @@ impl Shared {
         request: &WriteRequest,
     ) -> Result<Vec<String>, StoreError> {
         let (mut before, copies) = (self.seen(), self.ids_of_copies()?);
-        let (mut seen, mut told) =
+        let (mut seen, mut notes) =
             (SeenStore { at: Some(request.writer.since), reached: true, ..SeenStore::default() }, vec![]);
         let mut unlisted = self.open_copies()?;
         let mut wanted = Vec::new();
@@ -202,21 +202,21 @@ impl Shared {
         }
         self.copies.carrier.expect(&wanted, request.wait);
         for (Tip { run, mark, is_over }, _) in wanted {
-            if self.is_caught_up(&run, Some(&mark), request, &mut told, &mut seen.lost)? {
+            if self.is_caught_up(&run, Some(&mark), request, &mut notes, &mut seen.lost)? {
                 seen.marks(is_over).insert(run, mark);
             }
         }
         // They have ended, or are lost.
         for run in unlisted {
             seen.lost.remove(&run);
-            self.is_caught_up(&run, None, request, &mut told, &mut seen.lost)?;
+            self.is_caught_up(&run, None, request, &mut notes, &mut seen.lost)?;
         }
         if scope == RefreshScope::Open {
             before.over.retain(|run, _| !seen.open.contains_key(run));
             seen.over = before.over;
         }
         self.remember_seen(seen);
-        Ok(told)
+        Ok(notes)
     }
 
     /// The runs that are open by their copies, but those that are being moved into the store.
@@ -239,24 +239,24 @@ impl Shared {
         run: &RunId,
         mark: Option<&str>,
         request: &WriteRequest,
-        told: &mut Vec<String>,
+        notes: &mut Vec<String>,
         lost: &mut BTreeSet<RunId>,
     ) -> Result<bool, StoreError> {
         match self.copies.catch_up(run, mark, request) {
             Ok(more) => {
-                told.extend(more);
+                notes.extend(more);
                 return Ok(true);
             }
             // Who holds it brings it up to date, or the next one who asks.
             Err(StoreError::Held { .. }) => {}
             // One damaged run must not hide the others.
-            Err(error @ StoreError::NotALog { .. }) => told.push(error.to_string()),
+            Err(error @ StoreError::NotALog { .. }) => notes.push(error.to_string()),
             Err(error @ StoreError::Lost { .. }) => {
-                told.push(error.to_string());
+                notes.push(error.to_string());
                 lost.insert(run.clone());
             }
             // Nor must what another program put in the place of its copy.
-            Err(error) if error.is_forbidden() => told.push(error.to_string()),
+            Err(error) if error.is_forbidden() => notes.push(error.to_string()),
             Err(error) => return Err(error),
         }
         Ok(false)
@@ -406,9 +406,9 @@ impl RunStore for Shared {
         let deadline = Instant::now() + request.wait;
         match self.copies.tips(scope, left_until(deadline)) {
             Ok(tips) => {
-                let mut told = self.catch_up_changed(scope, tips, request)?;
-                told.extend(self.put_aside_in_words());
-                Ok(told)
+                let mut notes = self.catch_up_changed(scope, tips, request)?;
+                notes.extend(self.put_aside_in_words());
+                Ok(notes)
             }
             Err(error) => {
                 self.remember_seen(SeenStore { reached: false, ..self.seen() });

@@ -45,15 +45,15 @@ impl Hide {
 
     /// A path below a project becomes relative to it, and of another one only the last name is left.
     pub(super) fn in_text(&self, text: &str) -> String {
-        let mut told = String::with_capacity(text.len());
+        let mut shown = String::with_capacity(text.len());
         let mut rest = text;
         let mut before = None;
         while let Some(first) = rest.chars().next() {
             let begins = first == '/' && before.is_none_or(begins_a_word);
             // The slashes behind it begin no path.
-            let is_address = told.ends_with("http:") || told.ends_with("https:");
+            let is_address = shown.ends_with("http:") || shown.ends_with("https:");
             if !begins || is_address {
-                told.push(first);
+                shown.push(first);
                 before = Some(first);
                 rest = &rest[first.len_utf8()..];
                 continue;
@@ -62,20 +62,20 @@ impl Hide {
                 rest = &rest[root.len()..];
                 rest = rest.strip_prefix('/').unwrap_or(rest);
                 if rest.is_empty() || rest.starts_with(ends_a_path) {
-                    told.push('.');
+                    shown.push('.');
                 }
             } else {
                 let (path, after) = rest.split_at(rest.find(ends_a_path).unwrap_or(rest.len()));
                 match path.trim_end_matches('/').rsplit_once('/') {
-                    Some((_, name)) => told.extend(["…/", name]),
-                    None => told.push_str(path),
+                    Some((_, name)) => shown.extend(["…/", name]),
+                    None => shown.push_str(path),
                 }
                 rest = after;
             }
             // A slash that follows belongs to the path that was shortened.
             before = Some('.');
         }
-        told
+        shown
     }
 }
 

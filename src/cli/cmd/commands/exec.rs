@@ -15,11 +15,11 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: ExecArgs, out: &mut Out) -> C
         return Ok(out.json(&report).then(Exit::Command(report.exit_code)));
     }
     // Standard output is the command's.
-    out.aside(&told(&report));
+    out.aside(&outcome_line(&report));
     Ok(Exit::Command(report.exit_code))
 }
 
-fn told(report: &ExecReport) -> String {
+fn outcome_line(report: &ExecReport) -> String {
     let ExecReport { number, activity, run_id, phase, exec, .. } = report;
     let status = report.status.with_exit_code(Some(i64::from(report.exit_code)));
     let verb = if report.repeated { "already run:" } else { "recorded" };
@@ -38,8 +38,8 @@ fn told(report: &ExecReport) -> String {
 fn request(args: ExecArgs, out: &Out) -> Result<ExecRequest, Error> {
     let mut argv = Vec::new();
     for word in args.argv {
-        let told = |word| Error::Usage(format!("the argument {word:?} of the command is not valid UTF-8"));
-        argv.push(word.into_string().map_err(told)?);
+        let not_utf8 = |word| Error::Usage(format!("the argument {word:?} of the command is not valid UTF-8"));
+        argv.push(word.into_string().map_err(not_utf8)?);
     }
     Ok(ExecRequest {
         run: args.run_id,

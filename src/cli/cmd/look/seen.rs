@@ -30,7 +30,7 @@ pub(in crate::cli::cmd) fn seen_row(seen: &SeenEvidence) -> [String; 6] {
 
 /// What changed since these commands ran, once for those since which the same did; and what was not looked at.
 pub(in crate::cli::cmd) fn changes<'s>(all: impl IntoIterator<Item = &'s SeenEvidence>, page: &mut TextPage) {
-    let mut told: Vec<(&EvidenceState, Vec<String>)> = Vec::new();
+    let mut by_state: Vec<(&EvidenceState, Vec<String>)> = Vec::new();
     let mut left_out: Vec<&NotCovered> = Vec::new();
     for seen in all {
         for one in &seen.not_covered {
@@ -41,12 +41,12 @@ pub(in crate::cli::cmd) fn changes<'s>(all: impl IntoIterator<Item = &'s SeenEvi
         if seen.state.freshness != Freshness::Stale {
             continue;
         }
-        match told.iter_mut().find(|(state, _)| **state == seen.state) {
+        match by_state.iter_mut().find(|(state, _)| **state == seen.state) {
             Some((_, numbers)) => numbers.push(seen.number.to_string()),
-            None => told.push((&seen.state, vec![seen.number.to_string()])),
+            None => by_state.push((&seen.state, vec![seen.number.to_string()])),
         }
     }
-    for (state, numbers) in told {
+    for (state, numbers) in by_state {
         for path in state.changed.iter().take(SHOWN) {
             page.line(&format!("    changed since {}: {path}", numbers.join(", ")));
         }

@@ -180,14 +180,14 @@ fn chosen<'a>(run: &RunId, attempts: &'a [Attempt], named: Option<&str>) -> Resu
 
 /// What to say of commands of which no end was seen.
 fn unseen(attempts: &[Attempt]) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut warnings = Vec::new();
     for attempt in attempts.iter().filter(|attempt| attempt.exec.is_some() && !attempt.is_seen()) {
         if !attempts.iter().any(|other| other.id == attempt.id && other.is_seen()) {
             let Attempt { number, id, .. } = attempt;
-            told.push(format!("the end of {number} {id} was not seen, so there is nothing to compare"));
+            warnings.push(format!("the end of {number} {id} was not seen, so there is nothing to compare"));
         }
     }
-    told
+    warnings
 }
 
 /// The words of the command, if it may run here; otherwise why not.
