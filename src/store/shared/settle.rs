@@ -27,9 +27,10 @@ pub(super) fn settle(carrier: &dyn Carrier, put: &Put<'_>, deadline: Instant) ->
     let mut tries = 0;
     // Whether an earlier try may have written the lines, or may still do so.
     let mut is_in_doubt = false;
+    let mut why = String::new();
     loop {
         let answer = carrier.put(put, left_until(deadline));
-        let mut why = match &answer {
+        let said = match &answer {
             PutAnswer::Done => return Ok(PositionOwner::Ours),
             PutAnswer::WorkTaken { run, about } if !is_in_doubt => {
                 return Err(StoreError::WorkTaken { run: run.clone(), about: about.clone() });
@@ -42,9 +43,12 @@ pub(super) fn settle(carrier: &dyn Carrier, put: &Put<'_>, deadline: Instant) ->
             }
             PutAnswer::Not(why) => why.why().to_owned(),
         };
+        // Who had no time to ask learns nothing new.
+        if why.is_empty() || !left_until(deadline).is_zero() {
+            why = said;
+        }
         // Not before this is known may anything else be put there.
-        let left = left_until(deadline);
-        match carrier.lines_behind(put.run, put.before, left) {
+        match carrier.lines_behind(put.run, put.before, left_until(deadline)) {
             Ok(Some(lines)) if !lines.is_empty() => {
                 let is_ours = lines.starts_with(put.lines);
                 if is_ours && !is_in_doubt {
@@ -61,8 +65,7 @@ pub(super) fn settle(carrier: &dyn Carrier, put: &Put<'_>, deadline: Instant) ->
                 }
                 _ => {}
             },
-            // Who had no time to ask learns nothing new.
-            Err(error) if !left.is_zero() => error.why().clone_into(&mut why),
+            Err(error) if !left_until(deadline).is_zero() => error.why().clone_into(&mut why),
             Err(_) => {}
         }
         tries += 1;
