@@ -50,7 +50,7 @@ pub struct FetchReport {
 /// again, from the copy here. Repeating it goes on where it stopped.
 ///
 /// # Errors
-/// Those of [`crate::store::shared::ServerState::take_in`], of names of runs, `no_store`, `store_not_accepted`.
+/// Those of [`crate::store::shared::Shared::take_in`], of names of runs, `no_store`, `store_not_accepted`.
 pub fn push(cx: &Context, request: &MoveRequest) -> Result<PushReport> {
     let project = cx.offline().project()?;
     let store = store_in_use(&project)?;

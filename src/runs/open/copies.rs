@@ -6,7 +6,7 @@ use crate::model::{RunId, Seq};
 use crate::store::StoreError;
 use crate::store::shared::ShownText;
 
-/// What shows in `run.yaml` the events that another machine has appended; see [`crate::store::shared::ServerState::new`].
+/// What shows in `run.yaml` the events that another machine has appended; see [`crate::store::shared::Shared::new`].
 pub fn show_events(
     run: &RunId,
     text: Option<String>,

@@ -47,7 +47,7 @@ impl Copies {
         Some(HiddenRun { run: id.clone(), at, here, goes_on: log.starts_with(&shared) })
     }
 
-    /// As [`ServerState::goes_on`].
+    /// As [`Shared::goes_on`].
     pub(super) fn goes_on(&self, id: &RunId, request: &WriteRequest) -> Result<bool, StoreError> {
         let Some(copy) = self.existing(id)? else { return Ok(false) };
         match self.hidden_now(&copy, request)? {

@@ -51,7 +51,7 @@ impl Copies {
     /// other run.
     ///
     /// # Errors
-    /// [`StoreError::NotMoved`] when the store refuses the run; others as for [`ServerState::take_in`].
+    /// [`StoreError::NotMoved`] when the store refuses the run; others as for [`Shared::take_in`].
     pub(super) fn finish_push(&self, id: &RunId, request: &WriteRequest) -> Result<(), StoreError> {
         let Some(work) = self.project.pushing(id) else { return Ok(()) };
         match self.take_in(id, work, request) {
@@ -63,7 +63,7 @@ impl Copies {
         }
     }
 
-    /// As [`ServerState::take_in`].
+    /// As [`Shared::take_in`].
     fn take_in(&self, id: &RunId, work: Vec<WorkKey>, request: &WriteRequest) -> Result<Seq, StoreError> {
         let goes_on = self.goes_on(id, request)?;
         let local = found(self.here.run(id))?;
