@@ -138,9 +138,10 @@ pub struct OwnedState {
 }
 
 impl OwnedState {
-    /// Whether the run is completed past a gate, or in it, without a person's decision: only an edit or a repair does that.
+    /// Whether the run may be completed past a gate, or in it, without a person's decision: only an edit or a repair does that.
+    /// For a gate on a way that the run did not take, only its workflow tells.
     #[must_use]
-    pub fn is_undecided(&self) -> bool {
+    pub fn may_be_undecided(&self) -> bool {
         let mut gates = self.gates.iter();
         self.status == RunStatus::Completed
             && gates
@@ -209,7 +210,7 @@ impl Doing {
     /// Derives it from what `run.yaml` says.
     #[must_use]
     pub fn of(run: &OwnedState) -> Option<Self> {
-        if run.is_undecided() {
+        if run.may_be_undecided() {
             return Some(Self::Waiting);
         }
         if run.status != RunStatus::Active {

@@ -713,3 +713,29 @@ fn a_run_that_an_edit_completed_before_the_decision_is_not_over_for_any_reader()
         sandbox.flow(["set", &id, "--goal", &format!("g{adopted}")]).ok();
     }
 }
+
+#[test]
+fn a_gate_on_a_way_that_a_repaired_run_did_not_take_keeps_it_from_no_end() {
+    let graph = "initial: plan\nstates:\n  plan: {type: agent, transition: {next: [risky, safe]}}\n  \
+                 risky: {type: agent, gate: person, transition: {next: [end]}}\n  \
+                 safe: {type: agent, transition: {next: [end]}}\n  end: {type: terminal}\n";
+    let sandbox = Sandbox::new();
+    std::fs::create_dir_all(sandbox.path(".flow/workflows")).unwrap();
+    std::fs::write(sandbox.path(".flow/workflows/job.graph.yaml"), graph).unwrap();
+    sandbox.flow(["start", "job", "--id", "r1"]).ok();
+    sandbox.flow(["record-activity", "--id", "look"]).ok();
+    sandbox.flow(["record-activity", "--id", "more"]).ok();
+    let log = sandbox.read("r1", "events.jsonl").replace("\"look\"", "\"lxxk\"");
+    std::fs::write(sandbox.path(".flow/runs/r1/events.jsonl"), log).unwrap();
+    sandbox.flow(["doctor", "r1", "--repair"]).ok();
+    sandbox.flow(["advance", "r1", "--to", "safe", "--summary", "planned"]).ok();
+    sandbox.flow(["advance", "r1", "--summary", "done"]).ok();
+    let listed = sandbox.flow(["list", "--json"]).ok().json()["runs"][0].clone();
+    assert_eq!((&listed["status"], &listed["doing"]), (&json!("completed"), &Value::Null));
+    sandbox.flow(["wait", "r1", "--timeout", "5"]).ok();
+    assert_eq!(sandbox.flow(["attention", "--json"]).ok().json()["runs"], json!([]));
+    assert_eq!(
+        sandbox.flow(["prune", "--older-than", "0m", "--dry-run", "--json"]).ok().json()["pruned"][0]["run_id"],
+        "r1"
+    );
+}

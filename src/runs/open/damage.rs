@@ -1,7 +1,7 @@
 //! Whether the log of a run can be trusted, and what a reader is told of that.
 
 use crate::engine::{Damage, Fault, held_by};
-use crate::model::{LostRange, Seq};
+use crate::model::{LostRange, RunStatus, Seq};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::ends_at;
 use crate::runs::open::checkout::{committed_beyond, places_of_lost};
@@ -42,8 +42,8 @@ pub(in crate::runs) fn notes_of(project: &OpenedProject, run: &dyn StoredRun, vi
     }
     notes.extend(view.notes.iter().cloned());
     let state = view.history.state();
-    if state.document().state.is_undecided() {
-        let gates: Vec<_> = held_by(state, view.machine.as_ref()).iter().map(|gate| format!("`{gate}`")).collect();
+    let gates: Vec<_> = held_by(state, view.machine.as_ref()).iter().map(|gate| format!("`{gate}`")).collect();
+    if state.status() == RunStatus::Completed && !gates.is_empty() {
         notes.push(format!("the run waits for a person: no one decided in {}", gates.join(", ")));
     }
     notes

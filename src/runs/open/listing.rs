@@ -70,6 +70,9 @@ pub(crate) fn for_listing(project: &OpenedProject, run: &dyn StoredRun) -> Resul
     if summary.head.is_over() {
         return Ok(ListedSummary { summary, basis: Basis::Text });
     }
+    if summary.head.status.is_terminal() {
+        return careful_summary(project, run);
+    }
     // A run that another program made may be one that cannot be adopted.
     let Some(shown) = summary.last_seq else { return careful_summary(project, run) };
     // Where git or another program changed the log, its end alone does not show what else it holds.
@@ -105,14 +108,18 @@ fn careful_summary(project: &OpenedProject, run: &dyn StoredRun) -> Result<Liste
 pub(in crate::runs) fn head_of(view: &View) -> RunHead {
     let state = view.history.state();
     let mut head = RunHead::from(state.document());
+    let machine = view.machine.as_ref();
     if view.faults.iter().any(|fault| matches!(fault, Fault::Joined(_))) {
         head.doing = Some(Doing::Conflict);
         return head;
     }
+    if head.status == RunStatus::Completed && held_by(state, machine).is_empty() {
+        // Without the workflow a gate on a way that the run did not take looks passed.
+        head.doing = None;
+    }
     if head.status != RunStatus::Active || head.doing == Some(Doing::Asking) {
         return head;
     }
-    let machine = view.machine.as_ref();
     let waits = state.document().state.positions().any(|here| view.history.waits_for_a_person(machine, here));
     if waits || !held_by(state, machine).is_empty() {
         head.doing = Some(Doing::Waiting);

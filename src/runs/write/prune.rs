@@ -8,13 +8,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::disk::{DiskError, Errno, Operation};
-use crate::model::{Explain as _, RunHead, RunId, RunStatus, RunSummary, Timestamp};
+use crate::model::{Explain as _, RunId, RunStatus, RunSummary, Timestamp};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::holder::process_of;
 use crate::runs::host_note::is_alive;
 use crate::runs::left_out::ATTRIBUTES;
 use crate::runs::open::fault::refusal;
+use crate::runs::open::listing::head_of;
 use crate::runs::open::reading::{Unreadable, read_all};
 use crate::runs::open::view::for_reading;
 use crate::store::{StoreError, StoredRun};
@@ -302,7 +303,7 @@ fn why_it_stays(project: &OpenedProject, run: &dyn StoredRun, needed: &EvidenceU
         return Some(format!("it is damaged: {}", refusal(project, run, fault.clone()).one_line()));
     }
     let state = view.history.state();
-    if !RunHead::from(state.document()).is_over() {
+    if !head_of(&view).is_over() {
         return Some("it is open".to_owned());
     }
     if let Some(session) = &state.document().state.session {
