@@ -467,7 +467,7 @@ pub struct Undone {
 }
 
 impl Undone {
-    /// Describes the phase with this work, around which there is no way yet.
+    /// Describes the phase with this work; how the run goes on without it is added by [`Self::before`] and [`Self::at_end`].
     #[must_use]
     pub fn new(machine: Option<&Machine>, phase: &StateName, work: &PhaseWork<'_>) -> Self {
         // The last open attempt is the latest one, which is named apart.

@@ -183,7 +183,7 @@ fn a_run_whose_hint_was_deleted_is_found_by_its_log_on_a_machine_without_a_copy_
                 bucket.delete(&name);
             }
         }
-        // Whoever knows its id can go on with it.
+        // By its whole id it is found.
         let reads = ShowRequest { run: Some(RUN.to_owned()), ..ShowRequest::default() };
         let reader: SharedInBucket = Machine::with(bucket.clone());
         show(&reader.context(), &reads).unwrap();

@@ -78,10 +78,14 @@ impl EmitDraft<'_> {
         if self.state.status().is_terminal() {
             return false;
         }
-        let here = self.reports.iter().rev().find_map(|report| report.step_of(unit));
+        let mut here = self.reports.iter().rev().find_map(|report| report.step_of(unit));
         // The whole log may have to be read for what was before.
-        let before = || self.trail.history()?.reports().iter().rev().find_map(|report| report.step_of(unit));
-        let Some(here) = here.or_else(before) else { return false };
+        if here.is_none()
+            && let Some(history) = self.trail.history()
+        {
+            here = history.reports().iter().rev().find_map(|report| report.step_of(unit));
+        }
+        let Some(here) = here else { return false };
         here == step || has_transition(machine, here, step)
     }
 

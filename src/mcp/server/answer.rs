@@ -64,6 +64,11 @@ pub(super) fn report(cx: &Context, tools: &[ToolOffer], report: &impl Serialize,
     json!({ "data": data })
 }
 
+/// A text of a help for clients: options are arguments of tools, and the wait for locks is a variable of this server.
+fn words_of_tools(text: &str) -> String {
+    with_arguments(&text.replace(" SECONDS", "").replace(LOCK_TIMEOUT, OF_SERVER))
+}
+
 /// An option that is an argument of no tool, and what a client can do instead.
 const LOCK_TIMEOUT: &str = "--lock-timeout";
 const OF_SERVER: &str = "FLOW_LOCK_TIMEOUT in the environment of this server";
@@ -76,8 +81,7 @@ pub(super) fn problem(cx: &Context, tools: &[ToolOffer], problem: &Problem) -> V
     let mut error = json!({ "code": problem.code, "message": message, "help": null, "causes": causes });
     // The help of a wrong argument is a page about the command line.
     if let Some(help) = problem.help.as_ref().filter(|_| problem.code != "usage") {
-        let words = |text: &str| with_arguments(&text.replace(" SECONDS", "").replace(LOCK_TIMEOUT, OF_SERVER));
-        error["help"] = paths.shorten(&help.shown(words, |command| line(tools, command))).into();
+        error["help"] = paths.shorten(&help.shown(words_of_tools, |command| line(tools, command))).into();
         let commands: Vec<_> = help.commands().filter_map(|command| call(tools, command)).collect();
         if !commands.is_empty() {
             error["suggestions"] = commands.into();

@@ -38,8 +38,12 @@ fn outcome_line(report: &ExecReport) -> String {
 fn request(args: ExecArgs, out: &Out) -> Result<ExecRequest, Error> {
     let mut argv = Vec::new();
     for word in args.argv {
-        let not_utf8 = |word| Error::Usage(format!("the argument {word:?} of the command is not valid UTF-8"));
-        argv.push(word.into_string().map_err(not_utf8)?);
+        match word.into_string() {
+            Ok(word) => argv.push(word),
+            Err(word) => {
+                return Err(Error::Usage(format!("the argument {word:?} of the command is not valid UTF-8")));
+            }
+        }
     }
     Ok(ExecRequest {
         run: args.run_id,
