@@ -24,7 +24,8 @@ struct Work {
 impl Work {
     fn note(&self, what: &str) -> std::io::Result<()> {
         let mut notes = OpenOptions::new().create(true).append(true).open(&self.notes)?;
-        writeln!(notes, "{} {what}", self.name)
+        // In one write: a kill between two would leave half a line, and the next note would be glued to it.
+        notes.write_all(format!("{} {what}\n", self.name).as_bytes())
     }
 }
 
