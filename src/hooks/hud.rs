@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::hooks::hook::{READING, logged};
+use crate::hooks::hook::READING;
 use crate::hooks::payload::{HostInput, Payload};
-use crate::model::{ModeName, SessionId};
+use crate::model::{Explain as _, ModeName, SessionId};
 use crate::modes::{self, ModeListRequest, ModeScope};
 use crate::runs::{self, Context, OpenWork, OtherWorktree, Overview, RunPosition, ShortNames, Unreadable, UnseenStore};
 
@@ -38,8 +38,12 @@ impl HudRequest {
 pub struct HudReport {
     /// The run that the session would resume; null if there is none.
     pub run: Option<RunPosition>,
+    /// The reason for its verdict.
+    pub reason: Option<String>,
     /// The active modes that the session sees.
     pub modes: Vec<ModeName>,
+    /// Why modes may be missing here: the first file of them that cannot be read.
+    pub modes_unreadable: Option<String>,
     /// A short name of the run that commands take.
     pub name: Option<String>,
     /// How many other runs are open.
@@ -55,7 +59,7 @@ pub struct HudReport {
 /// Looks up what a status line shows; nothing at all without a project. Takes a few milliseconds.
 ///
 /// # Errors
-/// As [`crate::runs::resume`]. Modes that cannot be read are left out, and logged.
+/// As [`crate::runs::resume`].
 pub fn hud(cx: &Context, request: &HudRequest) -> runs::Result<HudReport> {
     let HudRequest { session, cwd, project } = request;
     let session = session.clone().or_else(|| cx.named_session());
@@ -69,13 +73,18 @@ pub fn hud(cx: &Context, request: &HudRequest) -> runs::Result<HudReport> {
     let Ok(project) = cx.project() else { return Ok(report) };
     report.unseen_store = UnseenStore::of(&project);
     let scope = ModeScope { session, ..ModeScope::default() };
-    if let Some(modes) = logged(cx, modes::list(cx, &ModeListRequest { scope, all: false })) {
-        report.modes = modes.active;
+    match modes::list(cx, &ModeListRequest { scope, all: false }) {
+        Ok(listed) => {
+            report.modes = listed.active;
+            report.modes_unreadable = listed.modes.into_iter().find_map(|mode| mode.error);
+        }
+        Err(error) => report.modes_unreadable = Some(error.one_line()),
     }
     if let Some(brief) = run {
         let run = &brief.position.run_id;
         report.name = Some(ShortNames::of(&project, [run]).of_run(run).to_owned());
         report.others = brief.others;
+        report.reason = Some(brief.reason);
         report.run = Some(brief.position);
     }
     Ok(report)

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::model::{RunHead, SessionId, Timestamp};
+use crate::model::{Explain as _, RunHead, SessionId, Timestamp};
 use crate::modes::error::Result;
 use crate::modes::view::{ListedMode, ModeListReport, ModeListRequest, list};
 use crate::runs::open::reading::Unreadable;
@@ -52,7 +52,7 @@ pub struct HeldRun {
 /// Finds the sessions that hold runs or have modes. Writes nothing.
 ///
 /// # Errors
-/// When the runs or the modes cannot be read.
+/// When the runs cannot be read.
 pub fn sessions(cx: &Context) -> Result<SessionsReport> {
     let open = attention(cx, &AttentionRequest { all: true })?;
     let mut report = SessionsReport { unreadable: open.unreadable, ..sessions_of(cx, &open.runs)? };
@@ -63,11 +63,13 @@ pub fn sessions(cx: &Context) -> Result<SessionsReport> {
 /// As [`sessions`], for open runs that were read already.
 ///
 /// # Errors
-/// When the modes cannot be read.
+/// When there is no project. Modes that cannot be read are left out, with a warning.
 pub fn sessions_of(cx: &Context, open: &[Card]) -> Result<SessionsReport> {
     let project = cx.project()?;
-    let ModeListReport { modes, warnings, .. } =
-        list(cx, &ModeListRequest { all: true, ..ModeListRequest::default() })?;
+    let (modes, warnings) = match list(cx, &ModeListRequest { all: true, ..ModeListRequest::default() }) {
+        Ok(ModeListReport { modes, warnings, .. }) => (modes, warnings),
+        Err(error) => (Vec::new(), vec![format!("modes are not shown: {}", error.one_line())]),
+    };
     let mut found: BTreeMap<Option<SessionId>, ShownSession> = BTreeMap::new();
     for card in open {
         // A run that no session holds is shown elsewhere.

@@ -38,6 +38,13 @@ fn needs_approval(answer: &Answer, way: &str) {
     assert!(said.contains("person"), "{way}: {said}");
 }
 
+#[test]
+fn a_status_line_says_that_a_gate_waits() {
+    let (sandbox, _) = waiting();
+    let waits = sandbox.flow(["hud", "--format", "{verdict}: {waits}"]).ok().stdout;
+    assert_eq!(waits, "needs_human: `confirm` waits for a person's decision\n");
+}
+
 /// Before it, there is nothing to approve, and another way to go on.
 #[test]
 fn a_run_that_has_not_come_to_its_gate_is_sent_there() {

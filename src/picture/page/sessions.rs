@@ -18,15 +18,15 @@ pub struct ProjectSessions {
     pub project: String,
     /// Its sessions.
     pub sessions: SessionsReport,
-    /// Its policy.
-    pub policy: PolicyReport,
+    /// Its policy; null if its file cannot be used.
+    pub policy: Option<PolicyReport>,
 }
 
 /// The sessions of these projects.
 #[must_use]
 pub fn sessions_page(projects: &OfProjects<ProjectSessions>, now: Timestamp) -> Page {
     by_project(Part::Sessions, "Sessions", projects, |name, found| {
-        html! { (sessions(found, now)) (policy(&found.policy, name)) }
+        html! { (sessions(found, now)) @if let Some(known) = &found.policy { (policy(known, name)) } }
     })
 }
 

@@ -7,6 +7,7 @@ use crate::cli::cmd::stdin::{SHORT_WAIT, given};
 use crate::cli::exit::Exit;
 use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{brief, clean, or_empty};
+use crate::engine::Verdict;
 use crate::hooks::{HudReport, HudRequest, hud};
 use crate::model::Timestamp;
 use crate::picture::{age, cut};
@@ -61,7 +62,7 @@ const FIELDS: [(&str, Field); 16] = [
     ("place", |report, _| of_run(report, place)),
     ("branch", |report, _| of_run(report, branch)),
     ("verdict", |report, _| of_run(report, |run| run.verdict.as_str().to_owned())),
-    ("waits", |report, _| of_run(report, waits)),
+    ("waits", |report, _| waits(report)),
     ("undone", |report, _| of_run(report, undone)),
     ("age", |report, now| of_run(report, |run| or_empty(run.updated_at.map(|at| age_in_minutes(at, now))))),
     ("modes", |report, _| report.modes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")),
@@ -130,9 +131,10 @@ fn branch(run: &RunPosition) -> String {
     or_empty(run.other_branch.as_ref().map(|branch| format!("branch {branch}")))
 }
 
-/// The runs that cannot be read, of which a status line has room for one.
+/// What cannot be read: runs, of which a status line has room for one, or modes.
 fn unreadable(report: &HudReport) -> String {
     match report.unreadable.as_slice() {
+        [] if report.modes_unreadable.is_some() => "modes  unreadable".to_owned(),
         [] => String::new(),
         [only] => format!("{}  unreadable", only.run_id),
         [first, more @ ..] => format!("{} and {} more  unreadable", first.run_id, more.len()),
@@ -155,12 +157,19 @@ fn elsewhere(report: &HudReport) -> String {
 }
 
 /// What the run waits for, or what went wrong, as far as a status line has room for it.
-fn waits(run: &RunPosition) -> String {
+fn waits(report: &HudReport) -> String {
     const ROOM: usize = 60;
-    match (&run.cause, run.process) {
-        (Some(cause), _) => cut(&cause.in_words(), ROOM),
-        (None, Some(process)) => format!("process {process} still works on it"),
-        (None, None) => String::new(),
+    let Some(run) = &report.run else { return String::new() };
+    if let Some(cause) = &run.cause {
+        return cut(&cause.in_words(), ROOM);
+    }
+    if let Some(process) = run.process {
+        return format!("process {process} still works on it");
+    }
+    match &report.reason {
+        // At a gate, for instance, nothing was recorded of what a person has to do.
+        Some(reason) if run.verdict == Verdict::NeedsHuman => cut(reason, ROOM),
+        _ => String::new(),
     }
 }
 

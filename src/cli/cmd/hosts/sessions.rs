@@ -11,7 +11,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, out: &mut Out) -> CliResult {
     let report = modes::sessions(cx)?;
     let exit = out.answer(&report, |page| fill(&report, cx.now(), page));
     out.warnings(&report.warnings);
-    if report.sessions.is_empty() {
+    if report.sessions.is_empty() && report.warnings.is_empty() {
         out.aside("no session holds a run or has a mode\n");
     }
     Ok(exit)
