@@ -23,7 +23,7 @@ pub(crate) use event::{event_class, event_title};
 pub use export::export;
 pub use graph::WorkflowGraphReport;
 pub(crate) use page::decision;
-pub(crate) use page::{hint, look_of, look_of_activity, look_of_group, look_of_step, title};
+pub(crate) use page::{heading, hint, look_of, look_of_activity, look_of_group, look_of_step};
 pub use report::work_report;
 pub(crate) use text::{columns, in_ascii, shortened as cut};
 pub use timeline::timeline_svg;

@@ -32,7 +32,7 @@ pub fn once(cx: &Context, watching: &Watching) -> Result<(String, Vec<String>)> 
         None => {
             let filter = CardFilter { limit: usize::MAX, ..list_filter(watching) };
             let cards = feed.cards(&filter);
-            let mut lines = vec![pages::list_title(&cards)];
+            let mut lines = vec![pages::list_title(&cards, &filter)];
             lines.extend(pages::list(&cards, &feed.short_names(&cards), &filter, cx.now(), columns));
             lines
         }

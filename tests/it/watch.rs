@@ -77,7 +77,7 @@ fn the_runs_are_printed_once_as_plain_text() {
     assert!(found.contains("r1") && !found.contains("r2"), "{found}");
     let none = sandbox.flow(["watch", "--once", "--workflow", "build"]).ok().stdout;
     insta::assert_snapshot!(none, @r"
-    No run needs you
+    No run that matches needs you
 
     ▲ Waits for you 0
       No run here matches the search. `flow start WORKFLOW` begins one.

@@ -47,7 +47,7 @@ fn merged<'a>(projects: &'a [ProjectCards], group: CardGroup, filter: &CardFilte
 pub fn runs_page(projects: &[ProjectCards], filter: &CardFilter, now: Timestamp) -> Page {
     let needs: usize = projects.iter().map(|project| project.cards.needs_a_person()).sum();
     let groups = CardGroup::ALL.map(|group| merged(projects, group, filter));
-    let is_narrowed = filter.search.is_some() || filter.workflow.is_some();
+    let is_narrowed = filter.is_narrow();
     let is_empty = groups.iter().all(|group| group.total == 0)
         && projects.iter().all(|project| project.cards.unreadable.is_empty());
     let main = html! {
@@ -91,15 +91,16 @@ pub fn runs_page(projects: &[ProjectCards], filter: &CardFilter, now: Timestamp)
     Page { title, main, part: Part::Runs, project }
 }
 
-/// What the list is about.
-fn heading(needs: usize, filter: &CardFilter) -> String {
-    let is_narrowed = filter.search.is_some() || filter.workflow.is_some();
+/// What a list is about in which this many runs need a person.
+pub(crate) fn heading(needs: usize, filter: &CardFilter) -> String {
     match (filter.group, needs) {
         (Some(CardGroup::Over), _) => "Runs that are over".to_owned(),
-        (_, 0) if is_narrowed => "No run that matches needs you".to_owned(),
-        (_, 1) if is_narrowed => "1 run that matches needs you".to_owned(),
-        _ if is_narrowed => format!("{} runs that match need you", count(needs)),
-        _ => title(needs),
+        (_, 0) if filter.is_narrow() => "No run that matches needs you".to_owned(),
+        (_, 1) if filter.is_narrow() => "1 run that matches needs you".to_owned(),
+        _ if filter.is_narrow() => format!("{} runs that match need you", count(needs)),
+        (_, 0) => "No run needs you".to_owned(),
+        (_, 1) => "1 run needs you".to_owned(),
+        _ => format!("{} runs need you", count(needs)),
     }
 }
 
@@ -238,15 +239,6 @@ fn group_section(projects: &[ProjectCards], group: &MergedGroup<'_>, filter: &Ca
                 }
             }
         }
-    }
-}
-
-/// The title of a list in which this many runs need a person.
-pub(crate) fn title(needs: usize) -> String {
-    match needs {
-        0 => "No run needs you".to_owned(),
-        1 => "1 run needs you".to_owned(),
-        _ => format!("{} runs need you", count(needs)),
     }
 }
 

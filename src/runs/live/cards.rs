@@ -66,6 +66,11 @@ impl Default for CardFilter {
 }
 
 impl CardFilter {
+    /// Whether it leaves out runs that are at work.
+    pub(crate) fn is_narrow(&self) -> bool {
+        self.search.is_some() || self.workflow.is_some()
+    }
+
     /// Whether it takes a run that is in its group for this reason. Groups and numbers are for lists.
     pub(crate) fn takes<'r>(&self, run: &ListedRun, reason: impl FnOnce() -> Cow<'r, str>) -> bool {
         self.search.as_ref().is_none_or(|text| mentions(run, text) || reason().contains(text.as_str()))

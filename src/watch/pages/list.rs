@@ -1,7 +1,7 @@
 //! The runs, grouped by what a person has to do.
 
 use crate::model::Timestamp;
-use crate::picture::{age, columns, count, hint, look_of, look_of_group, title, waits_for};
+use crate::picture::{self, age, columns, count, hint, look_of, look_of_group, waits_for};
 use crate::runs::{Card, CardFilter, CardGroup, CardsOfGroup, CardsReport, ShortNames, UnseenStore};
 use crate::watch::line::{Look, PageLine, cell};
 
@@ -22,8 +22,8 @@ const REASON: usize = 16;
 const GAP: usize = 2;
 
 /// How many runs need a person.
-pub(in crate::watch) fn list_title(cards: &CardsReport) -> PageLine {
-    PageLine::new().with(Look::Strong, title(cards.needs_a_person()))
+pub(in crate::watch) fn list_title(cards: &CardsReport, filter: &CardFilter) -> PageLine {
+    PageLine::new().with(Look::Strong, picture::heading(cards.needs_a_person(), filter))
 }
 
 /// The groups with their runs, in at most this many columns.
@@ -69,8 +69,7 @@ pub(in crate::watch) fn list(
         lines.push(PageLine::new().plain(BEFORE).with(Look::Bad, "✕ ").plain(away));
     }
     if cards.groups.iter().all(|group| group.total == 0) && cards.unreadable.is_empty() {
-        let is_narrowed = filter.search.is_some() || filter.workflow.is_some();
-        let found = if is_narrowed { "No run here matches the search." } else { "No runs here." };
+        let found = if filter.is_narrow() { "No run here matches the search." } else { "No runs here." };
         let begin = if cards.unseen_store.is_some() { "flow start WORKFLOW --local" } else { "flow start WORKFLOW" };
         lines.push(PageLine::new().dim(format!("{BEFORE}{found} `{begin}` begins one.")));
     }

@@ -72,7 +72,7 @@ fn of_list(screen: &Screen, shown: &ScreenContent, page: ScreenPage) -> ScreenPa
 }
 
 fn runs(screen: &Screen, shown: &ScreenContent, width: usize) -> ScreenPage {
-    let mut head = pages::list_title(&shown.cards).dim(format!("  {}", shown.project));
+    let mut head = pages::list_title(&shown.cards, &screen.filter).dim(format!("  {}", shown.project));
     if let Some(text) = &screen.filter.search {
         head = head.plain(format!("  /{text}"));
     }
