@@ -46,7 +46,7 @@ fn sessions_and_the_status_line_show_runs_beside_modes_that_cannot_be_read() {
     assert_eq!(line(), "r1  preflight 1/5  continue  forge  now\n");
     std::fs::write(modes.0.path(".flow/modes.yaml"), "modes: [").unwrap();
     let shown = modes.0.flow(["sessions"]).ok();
-    assert_eq!(shown.stdout.lines().next(), Some("s1  not known whether it lives"), "{shown:?}");
+    assert_eq!(shown.stdout.lines().next(), Some("s1  alive"), "{shown:?}");
     assert!(shown.stdout.contains("r1"), "{shown:?}");
     assert!(shown.stderr.starts_with("warning: modes are not shown: the policy in "), "{shown:?}");
     assert_eq!(line(), "r1  preflight 1/5  continue  now  modes  unreadable\n");
