@@ -51,10 +51,13 @@ pub fn decide_emit(
         moved: false,
         reports: Vec::new(),
         records: Vec::new(),
+        may_end: false,
         ends: false,
     };
+    let last = emit.reports.len().saturating_sub(1);
     for (nth, report) in emit.reports.into_iter().enumerate() {
         draft.supply.reaches(nth);
+        draft.may_end = !emit.is_move || nth == last;
         draft.take(report)?;
     }
     // Only now: a report that is wrong in itself is refused for that.

@@ -17,6 +17,8 @@ pub struct Emit {
     pub now: Timestamp,
     /// Whether the caller writes documents of interviews, so that it may answer their questions.
     pub answers_documents: bool,
+    /// Whether they move the run from one step to another, so that only the last of them can end it.
+    pub is_move: bool,
 }
 
 /// A report from a caller.

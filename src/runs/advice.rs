@@ -126,7 +126,7 @@ pub(super) fn advice(
         }
         (Action::ResolveActivity, here) => match (history.waiting_unit(), here) {
             (Some(unit), _) => words.resolve_unit(&unit),
-            (None, Some(phase)) => words.resolve(phase),
+            (None, Some(phase)) => words.resolve(phase, machine),
             (None, None) => advice,
         },
         (Action::ResolveBlocker, _) => advice
@@ -228,7 +228,6 @@ struct Words<'a> {
 impl Words<'_> {
     /// Work in a phase: begin it, or record its outcome.
     fn work(&self, action: Action, phase: &StateName, machine: Option<&Machine>) -> Advice {
-        let done = self.outcome_of(phase, ActivityStatus::Passed);
         let implied = self.completed_by_begin(phase, machine);
         // Only its document says that an interview began or went well.
         let is_interview = self.history.given_up_interview(phase).is_some();
@@ -243,7 +242,8 @@ impl Words<'_> {
         };
         let mut advice = self.try_again(advice, phase);
         if !is_interview {
-            advice = advice.or(format!("the work of `{phase}` is done"), done);
+            let when = format!("the work of `{phase}` is done");
+            advice = advice.or_each(self.well_ended(&when, phase, self.fresh_id(phase).as_deref(), machine));
         }
         if action == Action::WorkPhase
             && let Some(machine) = machine
@@ -380,8 +380,12 @@ impl Words<'_> {
                 _ => Advice::default(),
             },
         };
+        let ended_well = match phase {
+            Some(phase) => self.well_ended("it ended well", phase, id, machine),
+            None => vec![("it ended well".to_owned(), self.outcome(None, id, ActivityStatus::Passed))],
+        };
         advice
-            .or("it ended well", self.outcome(phase, id, ActivityStatus::Passed))
+            .or_each(ended_well)
             .or("it failed", self.outcome(phase, id, ActivityStatus::Failed))
             .or("it cannot go on without a person", blocked)
     }
@@ -395,15 +399,47 @@ impl Words<'_> {
     }
 
     /// The ways to continue work that is blocked.
-    fn resolve(&self, phase: &StateName) -> Advice {
+    fn resolve(&self, phase: &StateName, machine: Option<&Machine>) -> Advice {
         let work = self.history.work(phase);
         let is_reported = self.reports() && work.open.is_empty();
         let id = if is_reported { None } else { work.latest.map(|latest| latest.id.as_str()) };
+        let done = "what it waited for is there, and the work is done";
+        let done = self.well_ended(done, phase, id, machine);
         let phase = Some(phase);
         Advice::default()
             .or("what it waited for is there, and the work goes on", self.outcome(phase, id, ActivityStatus::Running))
-            .or("what it waited for is there, and the work is done", self.outcome(phase, id, ActivityStatus::Passed))
+            .or_each(done)
             .or("it failed", self.outcome(phase, id, ActivityStatus::Failed))
+    }
+
+    /// The ways to say that the work of a phase, or its activity `id`, is done. A report of it ends the run where the run can
+    /// end, so the ways on stand before it there.
+    fn well_ended(
+        &self,
+        when: &str,
+        phase: &StateName,
+        id: Option<&str>,
+        machine: Option<&Machine>,
+    ) -> Vec<(String, Suggestion)> {
+        let done = self.outcome(Some(phase), id, ActivityStatus::Passed);
+        let mut next = Vec::new();
+        if let Some(machine) = machine
+            && id.is_none()
+            && machine.is_terminal(phase)
+        {
+            next = machine.next_of(phase);
+        }
+        if next.is_empty() {
+            return vec![(when.to_owned(), done)];
+        }
+        let mut ways = Vec::new();
+        for to in next {
+            let move_on =
+                Suggestion::flow("advance").value(self.run).option("to", &to).example("summary", "what was done");
+            ways.push((format!("{when}, and the run goes on to `{to}`"), move_on));
+        }
+        ways.push((format!("{when}, and the run ends here"), done));
+        ways
     }
 
     /// The ways to continue a unit or sub-agent that waits.

@@ -258,3 +258,70 @@ fn next_of_a_run_that_is_over_does_not_look_for_a_definition() {
     assert!(told.contains("nothing follows: the run is over") && !told.contains("no definition"), "{told}");
     assert_eq!(sandbox.flow(["next", "r1", "--json"]).ok().json()["tt"], json!([]));
 }
+
+const REVIEW: &str = "\
+stateDiagram-v2
+    [*] --> draft
+    draft --> review
+    review --> approved
+    review --> draft
+    review --> [*]
+    approved --> [*]
+    approved --> closed
+";
+
+/// A run in `review`, where it can end or go on.
+fn in_review(run: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["init"]).ok();
+    std::fs::write(sandbox.path(".flow/workflows/rev.mmd"), REVIEW).unwrap();
+    sandbox.flow(["start", "rev", "--id", run]).ok();
+    sandbox.flow(["advance", run, "--to", "review", "--summary", "wrote it"]).ok();
+    sandbox
+}
+
+#[test]
+fn a_run_goes_on_from_a_state_in_which_it_can_also_end() {
+    for (to, summary) in [("approved", true), ("approved", false), ("draft", true), ("draft", false)] {
+        let sandbox = in_review("r1");
+        let summary: &[&str] = if summary { &["--summary", "looked at it"] } else { &[] };
+        let args = [&["advance", "r1", "--to", to], summary].concat();
+        let moved = sandbox.flow(args).ok();
+        assert_eq!((moved.stdout.lines().next(), &*moved.stderr), (Some(&*format!("r1 is in {to}")), ""), "{moved:?}");
+        sandbox.assert_sound("r1");
+        sandbox.flow(["verify", "r1"]).ok();
+    }
+    let poll = "stateDiagram-v2\n[*] --> poll\npoll --> poll\npoll --> [*]\n";
+    let sandbox = in_review("r1");
+    std::fs::write(sandbox.path(".flow/workflows/poll.mmd"), poll).unwrap();
+    sandbox.flow(["start", "poll", "--id", "p1"]).ok();
+    let again = sandbox.flow(["advance", "p1", "--to", "poll", "--summary", "nothing yet"]).ok();
+    assert_eq!((&*again.stdout, &*again.stderr), ("p1 is in poll\n  recorded 001 poll (passed)\n", ""));
+}
+
+#[test]
+fn what_is_proposed_where_a_run_can_end_says_which_command_ends_it() {
+    let sandbox = in_review("r1");
+    let resumed = sandbox.flow(["resume", "r1", "--json"]).ok().json();
+    let ways: Vec<_> = resumed["next"]["alternatives"].as_array().unwrap().iter().take(3).cloned().collect();
+    let done =
+        r#"flow emit --workflow rev --run-id r1 --type status_change --step review --data '{"status":"completed"}'"#;
+    assert_eq!(
+        ways,
+        [
+            json!({ "when": "it ended well, and the run goes on to `approved`", "command": "flow advance r1 --to approved --summary 'what was done'" }),
+            json!({ "when": "it ended well, and the run goes on to `draft`", "command": "flow advance r1 --to draft --summary 'what was done'" }),
+            json!({ "when": "it ended well, and the run ends here", "command": done }),
+        ]
+    );
+}
+
+#[test]
+fn advance_goes_nowhere_else_whatever_the_state_before_led_to() {
+    let sandbox = in_review("r1");
+    sandbox.flow(["advance", "r1", "--to", "approved", "--summary", "fine"]).ok();
+    // `draft` follows `review` as `approved` does, and nothing leads there from here.
+    let refused = sandbox.flow(["advance", "r1", "--to", "draft", "--summary", "no", "--json"]).exits(1).error();
+    assert_eq!(refused["code"], "invalid_transition", "{refused}");
+    assert_eq!(refused["message"], "run r1: the run cannot go from `approved` to `draft`");
+}

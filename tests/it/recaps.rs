@@ -222,7 +222,7 @@ impl Play {
             unit: unit.map(|unit| unit.parse().unwrap()),
             data: data.as_object().unwrap().clone(),
         };
-        let emit = Emit { reports: vec![report], request: None, now, answers_documents: false };
+        let emit = Emit { reports: vec![report], request: None, now, answers_documents: false, is_move: false };
         let (before, machine) = (self.state.clone(), self.machine.clone());
         let decision = decide_emit(&before, Some(&machine), &Caller::default(), emit, history, self);
         if let Ok(Decision::Commit(kind)) = decision {

@@ -65,7 +65,7 @@ impl EmitDraft<'_> {
             let summary = message.or_else(|| data.get("output")?.as_str());
             self.record(step, status, summary.map(str::to_owned), usage);
         }
-        self.ends = status.is_done() && self.is_at_the_end() && self.may_end(step, from.as_ref());
+        self.ends = self.may_end && status.is_done() && self.is_at_the_end() && self.is_settled(step, from.as_ref());
         if self.ends {
             refuse_at_work(&self.state.document().state, &self.here, self.trail)?;
         }
@@ -125,9 +125,9 @@ impl EmitDraft<'_> {
             && statuses.contains(&StepStatus::Completed)
     }
 
-    /// Whether the run may end with this report on `step`, which it entered from `from`: no gate waits, no outcome of recorded
-    /// work is unknown, and in a workflow written as phases nothing is left undone.
-    fn may_end(&self, step: &StateName, from: Option<&StateName>) -> bool {
+    /// Whether nothing keeps the run open after this report on `step`, which it entered from `from`: no gate waits, no outcome
+    /// of recorded work is unknown, and in a workflow written as phases nothing is left undone.
+    fn is_settled(&self, step: &StateName, from: Option<&StateName>) -> bool {
         for gate in &self.gates {
             // This report is newer than any decision about its own step.
             let is_passed = gate.status == GateStatus::Approved && gate.phase != *step;

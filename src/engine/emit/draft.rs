@@ -22,6 +22,8 @@ pub(super) struct EmitDraft<'a> {
     pub(super) moved: bool,
     pub(super) reports: Vec<StepReport>,
     pub(super) records: Vec<ActivityRecorded>,
+    /// Whether the report that is taken now may end the run.
+    pub(super) may_end: bool,
     pub(super) ends: bool,
 }
 

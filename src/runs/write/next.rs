@@ -187,7 +187,7 @@ fn advance_as_seen(project: &OpenedProject, run: &dyn StoredRun, request: &Advan
     };
     // On a retry the run is already in another state, so a retry is recognised by the request alone.
     let basis = TextDigest(digest(serde_json::json!([request.to, request.summary]).to_string().as_bytes()));
-    let (machine, from) = (view.machine.as_ref(), view.history.state().phase().cloned());
+    let (machine, from) = (view.machine.as_ref(), left_for(&view, &to).cloned());
     let asked = EmitRequest {
         workflow: view.history.state().document().workflow.to_string(),
         run: run.id().to_string(),
@@ -197,7 +197,7 @@ fn advance_as_seen(project: &OpenedProject, run: &dyn StoredRun, request: &Advan
         epoch: request.epoch,
         ..EmitRequest::default()
     };
-    let reporter = Reporter { basis: Some(&basis), missing: MissingRun::Gone, ..Reporter::default() };
+    let reporter = Reporter { basis: Some(&basis), missing: MissingRun::Gone, is_move: true, ..Reporter::default() };
     let data = emit_by(&project.cx, &asked, &reporter)?.data;
     let is_over = data.run_status == "completed";
     Ok(AdvanceReport {
@@ -280,38 +280,60 @@ fn destination(request: &AdvanceRequest, view: &View, trail: &dyn Trail) -> std:
         return Ok(to);
     }
     let (history, machine) = (&view.history, view.machine.as_ref());
-    let (status, from) = (history.state().status(), history.state().phase());
+    let (status, phase) = (history.state().status(), history.state().phase());
     if status.is_terminal() {
         return Err(Refusal::Terminal { status });
     }
     refuse_held(history.state(), machine)?;
-    let to = target(request, &choices_from(machine, from), machine, from)?;
+    let to = match &request.to {
+        Some(to) => to.clone(),
+        None => usual_target(&choices_from(machine, phase), machine, phase)?,
+    };
+    let from = left_for(view, &to);
+    if let Some(from) = from {
+        let choices = choices_from(machine, Some(from)).tt;
+        // A state that the workflow does not have is refused by its name.
+        let is_known = to == *from || machine.is_some_and(|machine| machine.contains(&to));
+        if is_known && !choices.contains(&to) {
+            return Err(Refusal::InvalidTransition { from: from.clone(), to, choices });
+        }
+    }
     complete_by_leaving(history, trail, machine, from, &to, request.summary.is_some())?;
     Ok(to)
 }
 
-/// The target state: the one that is named, or the only one that can follow.
-fn target(
-    request: &AdvanceRequest,
+/// The state that the run leaves for `to`: of parallel branches the one from which a transition leads there.
+fn left_for<'v>(view: &'v View, to: &StateName) -> Option<&'v StateName> {
+    let state = &view.history.state().document().state;
+    if let Some(machine) = &view.machine {
+        for here in state.positions() {
+            if machine.next_of(here).contains(to) {
+                return Some(here);
+            }
+        }
+    }
+    state.current_phase.as_ref()
+}
+
+/// The only state that can follow.
+fn usual_target(
     choices: &Choices,
     machine: Option<&Machine>,
     from: Option<&StateName>,
 ) -> std::result::Result<StateName, Refusal> {
-    let usual = machine.zip(from).and_then(|(machine, from)| machine.usual_next(from));
-    match (request.to.clone().or(usual), choices.tt.as_slice(), from) {
-        // The run is already there. A command without an idempotency key that is repeated would otherwise complete that
-        // state.
-        (Some(to), all, Some(from)) if to == *from && !all.contains(&to) => {
-            Err(Refusal::InvalidTransition { from: from.clone(), to, choices: all.to_vec() })
-        }
-        (Some(to), ..) => Ok(to),
-        (None, [only], None) => Ok(only.clone()),
-        (None, [], Some(phase)) if machine.is_none() => Err(Refusal::NextUnknown { phase: phase.clone() }),
-        (None, [], Some(phase)) => Err(Refusal::NoNextPhase { phase: phase.clone() }),
-        (None, [_], Some(phase)) if machine.is_some_and(|machine| machine.ahead_of(phase).is_empty()) => {
+    if let (Some(machine), Some(from)) = (machine, from)
+        && let Some(usual) = machine.usual_next(from)
+    {
+        return Ok(usual);
+    }
+    match (choices.tt.as_slice(), from) {
+        ([only], None) => Ok(only.clone()),
+        ([], Some(phase)) if machine.is_none() => Err(Refusal::NextUnknown { phase: phase.clone() }),
+        ([], Some(phase)) => Err(Refusal::NoNextPhase { phase: phase.clone() }),
+        ([_], Some(phase)) if machine.is_some_and(|machine| machine.ahead_of(phase).is_empty()) => {
             Err(Refusal::NoNextPhase { phase: phase.clone() })
         }
-        (None, choices, phase) => {
+        (choices, phase) => {
             let phase = phase.or(choices.first()).cloned();
             let phase = phase.unwrap_or_else(StateName::unknown);
             Err(Refusal::AmbiguousNext { phase, choices: choices.to_vec() })

@@ -106,7 +106,7 @@ impl<'a> Rehearsal<'a> {
     fn emit(&mut self, reports: Vec<Report>) -> Result<(), Refusal> {
         let history = History::fold(&self.events).expect("it began");
         assert_eq!(*history.state(), self.state, "the fold of the log is another state");
-        let emit = Emit { reports, request: None, now: now(), answers_documents: false };
+        let emit = Emit { reports, request: None, now: now(), answers_documents: false, is_move: false };
         let caller = Caller::default();
         let before = self.state.clone();
         let decision = decide_emit(&before, self.machine, &caller, emit, &history, self);

@@ -232,15 +232,18 @@ fn may_leave_undone(state: &RunState, emitted: &Emitted) -> bool {
 /// do that (rp1), but not silently.
 fn left_undone(history: &History, emitted: &Emitted) -> Vec<String> {
     let mut warnings = Vec::new();
+    let unsettled = if emitted.ends { history.unsettled() } else { Vec::new() };
+    for (phase, work) in &unsettled {
+        warnings.push(format!("the run is completed, and {}", Undone::new(None, phase, work)));
+    }
     for from in left(history.state(), emitted) {
         let work = history.work(from);
-        if !work.is_done() {
-            warnings.push(format!("the run goes on, and {}", Undone::new(None, from, &work)));
-        }
-    }
-    if emitted.ends {
-        for (phase, work) in history.unsettled() {
-            warnings.push(format!("the run is completed, and {}", Undone::new(None, phase, &work)));
+        // Steps that run when the run ends are told as such.
+        let is_told = emitted.ends && work.status == StepStatus::Running;
+        let is_told = is_told || unsettled.iter().any(|(phase, _)| *phase == from);
+        if !work.is_done() && !is_told {
+            let run = if emitted.ends { "is completed" } else { "goes on" };
+            warnings.push(format!("the run {run}, and {}", Undone::new(None, from, &work)));
         }
     }
     warnings
@@ -254,8 +257,12 @@ fn kept_open<'h>(
     history: impl FnOnce() -> Option<&'h History>,
 ) -> Option<String> {
     let run = &state.document().state;
-    let mut reported = emitted.reports.iter().filter_map(StepReport::own_step);
-    let is_end = reported.any(|(step, status)| status == StepStatus::Completed && machine.is_terminal(step));
+    let mut is_end = false;
+    for (step, status) in emitted.reports.iter().filter_map(StepReport::own_step) {
+        // A later report may have moved the run on.
+        let is_still_so = run.positions().any(|here| here == step) && run.steps.get(step) == Some(status);
+        is_end |= status == StepStatus::Completed && machine.is_terminal(step) && is_still_so;
+    }
     if emitted.ends || run.status.is_terminal() || !is_end {
         return None;
     }

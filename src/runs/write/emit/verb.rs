@@ -57,6 +57,8 @@ pub(crate) struct Reporter<'a> {
     pub(crate) is_driver: bool,
     /// Whether it writes the documents of interviews, so that it may answer their questions.
     pub(crate) answers_documents: bool,
+    /// Whether its reports move the run, so that only the last of them can end it.
+    pub(crate) is_move: bool,
 }
 
 /// What becomes of a run that does not exist.
@@ -155,7 +157,8 @@ fn ask<'a>(
             Some(TextDigest(digest(lines.join("\n").as_bytes())))
         }
     };
-    let emit = Emit { reports, request: compared, now, answers_documents: reporter.answers_documents };
+    let Reporter { answers_documents, is_move, .. } = *reporter;
+    let emit = Emit { reports, request: compared, now, answers_documents, is_move };
     Ok(CheckedRequest { request, run, id, emit, is_of_driver: reporter.is_driver, names_events: reporter.names_events })
 }
 
