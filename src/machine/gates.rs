@@ -56,6 +56,8 @@ pub(super) fn find(text: &str) -> FrontMatter {
     }
     found.diagnostics = reader.diagnostics;
     found.diagnostics.extend(unread::in_lines(matter, &read));
+    let behind = lines.iter().position(|line| line.offset > last.offset).map_or(lines.len(), |end| end + 1);
+    found.diagnostics.extend(unread::in_more_front_matter(lines.get(behind..).unwrap_or_default()));
     found
 }
 

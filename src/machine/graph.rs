@@ -10,7 +10,7 @@ use crate::machine::diagnostic::push_within_limit;
 use crate::machine::foreign;
 use crate::machine::requires::{self, REQUIRES};
 use crate::machine::source::PERSON;
-use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, SourceTransition};
+use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, SourceTransition, unread};
 
 /// The types of states that a graph may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -168,7 +168,10 @@ impl Graph<'_> {
             return Some(states);
         };
         for (key, _) in others {
-            self.unknown_key(key, &ROOT_KEYS);
+            match unread::at_root(key) {
+                Some(warning) => self.report(warning),
+                None => self.unknown_key(key, &ROOT_KEYS),
+            }
         }
         match &states.tree {
             Tree::Mapping(entries) if !entries.is_empty() => Some(entries.iter().collect()),

@@ -8,7 +8,7 @@ use crate::codec::{self, DocumentKind, Node, Tree};
 use crate::machine::foreign;
 use crate::machine::requires::{self, REQUIRES};
 use crate::machine::source::PERSON;
-use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, SourceTransition};
+use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, SourceTransition, unread};
 
 /// Reads a definition; `fallback_id` is the workflow's id if the definition has none.
 ///
@@ -37,6 +37,7 @@ pub(super) fn parse(text: &str, fallback_id: &str) -> (Option<MachineSource>, Ve
         diagnostics.push(Diagnostic::error("schema", &name, violation.message));
     }
     let phases = phases_of(&root);
+    diagnostics.extend(root.entries().iter().filter_map(|(key, _)| unread::at_root(key)));
     for phase in phases {
         warn_of_misspelt_keys(phase, &mut diagnostics);
     }

@@ -34,7 +34,7 @@ impl Requirement {
 /// `requires`.
 pub(super) fn meant<'k>(text: &str, keys: &[&'k str]) -> Option<&'k str> {
     let meant = codec::similar(text, keys.iter().copied())?;
-    if meant == REQUIRES && !text.starts_with("requ") { None } else { Some(meant) }
+    if meant == REQUIRES && !text.to_lowercase().starts_with("requ") { None } else { Some(meant) }
 }
 
 /// The warning about a key that is probably a misspelt one of `keys`. A run would pass a gate behind it.
