@@ -76,6 +76,15 @@ impl CatalogError {
             Self::Unknown { .. } | Self::NoMachine { .. } | Self::Config { .. } => self.to_string(),
         }
     }
+
+    /// Whether the file does not try to define a workflow.
+    pub(super) fn is_of_another_kind(&self) -> bool {
+        match self {
+            Self::NoMachine { .. } => true,
+            Self::Invalid { diagnostics, .. } => diagnostics.iter().any(Diagnostic::is_of_another_kind),
+            _ => false,
+        }
+    }
 }
 
 /// The first error, and the number of further ones.
@@ -104,7 +113,7 @@ impl Explain for CatalogError {
                 let mut help = Help::from(did_you_mean(suggestion.as_deref()));
                 if let Some(unread) = unread {
                     help = Help::from(format!("{unread}; "));
-                } else if names_a_file(name) {
+                } else if names_a_file(name) && suggestion.is_none() {
                     help = Help::from("to start it, put it into .flow/workflows/ and name it without its ending; ")
                         + Suggestion::flow("workflow check").value(name)
                         + " looks at a file anywhere; ";

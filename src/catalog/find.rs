@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::catalog::CatalogError;
 use crate::catalog::config::{Config, NamedCommand, named_commands};
 use crate::catalog::folder::Folder;
-use crate::catalog::place::{AGENTS, DefinitionDir, definition_dirs};
+use crate::catalog::place::{AGENTS, DefinitionDir, definition_dirs, id_of_file};
 use crate::catalog::shipped::SHIPPED;
 use crate::codec;
 use crate::disk::Disk;
@@ -158,7 +158,7 @@ impl Catalog {
                 let Some(text) = folder.read(&file)? else { continue };
                 match load(&id, &file, text, Origin::Project(folder.join(&file)), &config.types()) {
                     // A skill without a state machine defines nothing, so the next file may.
-                    Err(CatalogError::NoMachine { path }) => drop(absent.get_or_insert(path)),
+                    Err(error) if passes_over(&dir, &error) => drop(absent.get_or_insert(error)),
                     // A broken definition counts: no other one takes its place.
                     loaded => return loaded,
                 }
@@ -168,7 +168,7 @@ impl Catalog {
             return load(&id, file, (*text).to_owned(), Origin::Shipped, &config.types());
         }
         match absent {
-            Some(path) => Err(CatalogError::NoMachine { path }),
+            Some(error) => Err(error),
             None => Err(self.unknown(name)?),
         }
     }
@@ -181,7 +181,8 @@ impl Catalog {
         let config = self.config()?;
         let mut entries = BTreeMap::new();
         for (id, file, text) in SHIPPED {
-            entries.insert((*id).to_owned(), entry(id, file, Origin::Shipped, (*text).to_owned(), &config.types()));
+            let text = (*text).to_owned();
+            entries.insert((*id).to_owned(), entry(id, file, Origin::Shipped, text, None, &config.types()));
         }
         // Later insertions win, so go from the last place to the first.
         for dir in self.definition_dirs(&config).iter().rev() {
@@ -192,7 +193,7 @@ impl Catalog {
                     let origin = Origin::Project(folder.join(&file));
                     let one = match folder.read(&file) {
                         Ok(None) => None,
-                        Ok(Some(text)) => entry(&id, &file, origin, text, &config.types()),
+                        Ok(Some(text)) => entry(&id, &file, origin, text, Some(dir), &config.types()),
                         Err(error) => Some(broken(&id, &file, origin, error)),
                     };
                     if one.is_some() {
@@ -236,10 +237,18 @@ impl Catalog {
 
     fn unknown(&self, name: &str) -> Result<CatalogError, CatalogError> {
         let known: Vec<String> = self.list()?.into_iter().map(|entry| entry.id).collect();
-        let suggestion = codec::similar(name, known.iter().map(String::as_str)).map(str::to_owned);
+        let id = id_of_file(name).filter(|id| known.iter().any(|known| known == id));
+        let suggestion = id.or_else(|| codec::similar(name, known.iter().map(String::as_str))).map(str::to_owned);
         let unread = self.unread_files().into_iter().find(|file| file.id == name).map(|file| file.message);
         Ok(CatalogError::Unknown { name: name.to_owned(), known, suggestion, unread })
     }
+}
+
+/// Whether a file of `dir` that cannot be used for this reason defines nothing, so that another one of its name may. Other
+/// programs keep files in directories that are not flow's own.
+fn passes_over(dir: &DefinitionDir, error: &CatalogError) -> bool {
+    let is_own = !dir.links;
+    matches!(error, CatalogError::NoMachine { .. }) || !is_own && error.is_of_another_kind()
 }
 
 /// The ids of the definitions that may be in a directory. A file whose name does not give a valid id is not a definition.
@@ -302,14 +311,21 @@ fn other_id(id: &WorkflowId, written: &WorkflowId, text: &str) -> Diagnostic {
         .with_help(format!("write `id: {id}`, or rename the file to `{written}.workflow.yaml`"))
 }
 
-/// A line of the list; `None` for a document without a state machine.
-fn entry(id: &str, file: &str, origin: Origin, text: String, types: &StateTypes) -> Option<ListedWorkflow> {
+/// A line of the list; `None` for what `dir`, in which it stands, passes over.
+fn entry(
+    id: &str,
+    file: &str,
+    origin: Origin,
+    text: String,
+    dir: Option<&DefinitionDir>,
+    types: &StateTypes,
+) -> Option<ListedWorkflow> {
     let notation = Form::of_file(file, &text).notation();
     let description = description(&text);
     let is_agent = is_of_agent(file, &origin);
     let Ok(known) = WorkflowId::new(id) else { return None };
     let (error, unread_gates) = match load(&known, file, text, origin.clone(), types) {
-        Err(CatalogError::NoMachine { .. }) => return None,
+        Err(error) if dir.is_some_and(|dir| passes_over(dir, &error)) => return None,
         Err(error) => (Some(error.in_list()), Vec::new()),
         Ok(found) => (None, found.unread_gates()),
     };

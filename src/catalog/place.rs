@@ -40,6 +40,15 @@ pub(crate) fn names_a_file(name: &str) -> bool {
     name.contains('/') || [".yaml", ".yml", ".md", ".mmd"].iter().any(|end| name.ends_with(end))
 }
 
+/// The id of the workflow that the file with this path would define.
+pub(super) fn id_of_file(path: &str) -> Option<&str> {
+    let (dir, file) = path.rsplit_once('/').unwrap_or(("", path));
+    if file == SKILL_FILE {
+        return dir.rsplit('/').next();
+    }
+    WORKFLOW_SUFFIXES.iter().find_map(|suffix| file.strip_suffix(suffix))
+}
+
 /// The directories to search for definitions, in this order, for the project whose `.flow` directory is `flow_dir`.
 /// `more` are those of its configuration.
 pub(super) fn definition_dirs(flow_dir: &Path, more: &[PathBuf]) -> Vec<DefinitionDir> {

@@ -7,7 +7,7 @@ use crate::catalog::find::Catalog;
 use crate::catalog::folder::Folder;
 use crate::catalog::place::{DefinitionDir, WORKFLOW_SUFFIXES, WORKFLOWS};
 use crate::machine::{Form, compile_text};
-use crate::model::WorkflowId;
+use crate::model::{WorkflowId, slug};
 
 /// Endings that flow does not read, and those that it reads instead.
 const LIKE: [(&str, &str); 8] = [
@@ -47,12 +47,34 @@ impl Catalog {
         unread
     }
 
+    /// The document of this name with a state diagram that flow does not read, so that the shipped workflow takes its place.
+    pub(crate) fn unread_diagram(&self, id: &str) -> Option<UnreadFile> {
+        let config = self.config().unwrap_or_default();
+        for dir in self.definition_dirs(&config) {
+            let Ok(Some(folder)) = Folder::open(&self.disk, &dir.path, dir.links) else { continue };
+            for suffix in dir.suffixes {
+                let name = format!("{id}{suffix}");
+                let Ok(Some(text)) = folder.read(&name) else { continue };
+                let read = compile_text(Form::of_file(&name, &text), &text, id, &config.types());
+                let Some(stray) = read.diagnostics.iter().find(|one| one.is_of_stray_diagram()) else { continue };
+                let path = folder.join(&name);
+                let (file, line) = (path.display(), stray.place.line);
+                let message = format!(
+                    "the state diagram in {file}, line {line}, is not read, since it stands below no heading \
+                     `## STATE-MACHINE`: the shipped workflow {id} is used"
+                );
+                return Some(UnreadFile { id: id.to_owned(), path, message });
+            }
+        }
+        None
+    }
+
     fn unread_in(&self, dir: &DefinitionDir, config: &Config, unread: &mut Vec<UnreadFile>) {
         let Ok(Some(folder)) = Folder::open(&self.disk, &dir.path, dir.links) else { return };
         let names = folder.names().unwrap_or_default();
         for name in &names {
             let Some((id, right)) = id_and_name(name).filter(|(_, right)| right != name) else { continue };
-            if !tries_to_be_one(&folder, name, id, config) {
+            if !tries_to_be_one(&folder, name, &id, config) {
                 continue;
             }
             let message = if names.contains(&right) {
@@ -60,7 +82,7 @@ impl Catalog {
             } else {
                 format!("flow does not read {name}; rename it to {right}")
             };
-            unread.push(UnreadFile { id: id.to_owned(), path: folder.join(name), message });
+            unread.push(UnreadFile { id, path: folder.join(name), message });
         }
     }
 
@@ -71,9 +93,9 @@ impl Catalog {
             let Ok(Some(folder)) = Folder::open(&self.disk, &own.join(&dir), false) else { continue };
             for name in folder.names().unwrap_or_default() {
                 let Some((id, right)) = id_and_name(&name) else { continue };
-                if tries_to_be_one(&folder, &name, id, config) {
+                if tries_to_be_one(&folder, &name, &id, config) {
                     let message = format!("flow reads no directories in {WORKFLOWS}; move {dir}/{name} to {right}");
-                    unread.push(UnreadFile { id: id.to_owned(), path: folder.join(&name), message });
+                    unread.push(UnreadFile { id, path: folder.join(&name), message });
                 }
             }
         }
@@ -94,13 +116,16 @@ impl Catalog {
     }
 }
 
-/// The id of the workflow that a file may define by its name, and the name under which flow reads it.
-fn id_and_name(name: &str) -> Option<(&str, String)> {
+/// The id of the workflow that a file may define by its name, and the name under which flow reads it. A name that is no id
+/// is made one.
+fn id_and_name(name: &str) -> Option<(String, String)> {
     let lower = name.to_ascii_lowercase();
     let known = WORKFLOW_SUFFIXES.iter().map(|known| (*known, *known));
     let (ending, right) = known.chain(LIKE).find(|(ending, _)| lower.ends_with(ending))?;
     let id = &name[..name.len() - ending.len()];
-    WorkflowId::new(id).is_ok().then(|| (id, format!("{id}{right}")))
+    let id = if WorkflowId::new(id).is_ok() { id.to_owned() } else { slug(id, 80)? };
+    let right = format!("{id}{right}");
+    Some((id, right))
 }
 
 fn tries_to_be_one(folder: &Folder, name: &str, id: &str, config: &Config) -> bool {
@@ -115,7 +140,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::catalog::CatalogError;
+    use crate::catalog::{CatalogError, Origin};
     use crate::disk::Os;
 
     const GRAPH: &str = "initial: a\nstates:\n  a: {type: terminal}\n";
@@ -144,6 +169,7 @@ mod tests {
             ("f.YAML", GRAPH),
             ("both.yml", GRAPH),
             ("both.yaml", GRAPH),
+            ("My flow.mmd", DIAGRAM),
             // Files of others.
             ("package.json", "{\"name\": \"x\"}"),
             ("ci.yml", "on: [push]\njobs: {}\n"),
@@ -156,6 +182,7 @@ mod tests {
         let unread = catalog.unread_files();
         let told: Vec<_> = unread.iter().map(|one| one.message.as_str()).collect();
         let wanted = [
+            "flow does not read My flow.mmd; rename it to my-flow.mmd",
             "flow does not read a.yml; rename it to a.yaml",
             "flow does not read b.workflow.yml; rename it to b.workflow.yaml",
             "flow does not read both.yml, but both.yaml; remove one of them",
@@ -168,11 +195,50 @@ mod tests {
         ];
         assert_eq!(told, wanted);
         let Err(CatalogError::Unknown { unread: Some(unread), .. }) = catalog.find("a") else { panic!("it is read") };
-        assert_eq!(unread, wanted[0]);
+        assert_eq!(unread, wanted[1]);
         let absent = [
             "config.yaml: `definitions` names absent, which does not exist",
             "config.yaml: `definitions` names file, which is a file, not a directory",
         ];
         assert_eq!(catalog.warnings(), absent);
+    }
+
+    #[test]
+    fn files_of_other_programs_in_a_directory_that_is_not_flows_own_hide_no_workflow() {
+        let dir = tempfile::tempdir().unwrap();
+        let flow_dir = dir.path().join(".flow");
+        fs::create_dir_all(flow_dir.join("workflows")).unwrap();
+        fs::create_dir(dir.path().join("ci")).unwrap();
+        fs::write(flow_dir.join("config.yaml"), "definitions: [ci]\n").unwrap();
+        fs::write(dir.path().join("ci/release.yaml"), "on: [push]\njobs: {}\n").unwrap();
+        fs::write(dir.path().join("ci/nightly.yaml"), "on: [push]\njobs: {}\n").unwrap();
+        fs::write(dir.path().join("ci/debug.yaml"), "initial: a\nstates: {}\n").unwrap();
+        let catalog = Catalog::new(Arc::new(Os), Some(flow_dir.clone()));
+        assert_eq!(catalog.find("release").unwrap().origin, Origin::Shipped);
+        // Who names it is told what it is.
+        assert!(matches!(catalog.find("nightly"), Err(CatalogError::Invalid { .. })));
+        let listed = catalog.list().unwrap();
+        assert!(listed.iter().all(|one| one.id != "nightly"));
+        // One that tries to be a workflow counts, and so does one that was put into flow's own directory.
+        assert!(catalog.find("debug").is_err());
+        fs::write(flow_dir.join("workflows/release.yaml"), "on: [push]\njobs: {}\n").unwrap();
+        assert!(catalog.find("release").is_err());
+    }
+
+    #[test]
+    fn a_diagram_that_is_not_read_is_told_where_a_shipped_workflow_takes_its_place() {
+        let dir = tempfile::tempdir().unwrap();
+        let flow_dir = dir.path().join(".flow");
+        let skill = dir.path().join(".claude/skills/build");
+        fs::create_dir_all(&skill).unwrap();
+        fs::create_dir(&flow_dir).unwrap();
+        let catalog = Catalog::new(Arc::new(Os), Some(flow_dir));
+        let file = skill.join("SKILL.md");
+        fs::write(&file, "# Build\n\nNo diagram.\n").unwrap();
+        assert_eq!(catalog.unread_diagram("build"), None);
+        fs::write(&file, format!("# Build\n\n## Workflow\n\n```mermaid\n{DIAGRAM}```\n")).unwrap();
+        let told = catalog.unread_diagram("build").unwrap().message;
+        let wanted = "SKILL.md, line 5, is not read, since it stands below no heading `## STATE-MACHINE`: the shipped workflow build is used";
+        assert!(told.ends_with(wanted), "{told}");
     }
 }

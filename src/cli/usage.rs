@@ -204,19 +204,16 @@ impl UsageLine {
         // Also in `start debug issue 42`.
         let word = if word == "issue" { words.get(1).copied().unwrap_or(word) } else { word };
         let words = quoted(&words.join(" "));
-        let number = word.trim_start_matches('#');
         match self.path.first()?.as_str() {
-            "start" if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => {
-                Some(format!("did you mean `--issue {number}`?"))
-            }
+            "start" if is_issue(word) => Some(format!("did you mean `--issue {}`?", word.trim_start_matches('#'))),
             "start" => Some(format!("did you mean `--goal {words}`?")),
             "record-activity" if [".yaml", ".yml", ".json"].iter().any(|end| word.ends_with(end)) => {
                 Some(format!("did you mean `--activity-file {word}`?"))
             }
-            "record-activity" if self.rest.iter().any(|option| option == "--summary") => {
-                Some(format!("did you mean `--run-id {word}`?"))
+            "record-activity" if words != word && !self.rest.iter().any(|option| option == "--summary") => {
+                Some(format!("did you mean `--summary {words}`?"))
             }
-            "record-activity" => Some(format!("did you mean `--summary {words}`?")),
+            "record-activity" | "emit" => Some(format!("did you mean `--run-id {word}`?")),
             "list" => Some(format!("did you mean `--search {words}`?")),
             "exec" => self.command_to_run(),
             "fork" => Some(format!("did you mean `--id {word}`?")),
@@ -251,6 +248,18 @@ impl UsageLine {
             None => false,
         }
     }
+}
+
+/// Whether a word is the number, the key or the address of an issue.
+fn is_issue(word: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if let Some((project, number)) = word.rsplit_once('-')
+        && !project.is_empty()
+        && project.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+    {
+        return is_number(number);
+    }
+    is_number(word.trim_start_matches('#')) || word.starts_with("https://") || word.starts_with("http://")
 }
 
 /// The words before the next option.
@@ -291,6 +300,19 @@ mod tests {
             (&["flow", "finish"], "did you mean `flow complete`?", "flow --help"),
             (&["flow", "start", "start-issue", "42"], "did you mean `--issue 42`?", "flow start --help"),
             (&["flow", "start", "start-issue", "#42"], "did you mean `--issue 42`?", "flow start --help"),
+            (&["flow", "start", "start-issue", "PROJ-1"], "did you mean `--issue PROJ-1`?", "flow start --help"),
+            (
+                &["flow", "start", "start-issue", "https://example.com/issues/7"],
+                "did you mean `--issue https://example.com/issues/7`?",
+                "flow start --help",
+            ),
+            (&["flow", "record-activity", "r1"], "did you mean `--run-id r1`?", "flow record-activity --help"),
+            (
+                &["flow", "record-activity", "all", "is", "green"],
+                "did you mean `--summary 'all is green'`?",
+                "flow record-activity --help",
+            ),
+            (&["flow", "emit", "r1"], "did you mean `--run-id r1`?", "flow emit --help"),
             (
                 &["flow", "start", "debug", "fix", "the", "crash"],
                 "did you mean `--goal 'fix the crash'`?",

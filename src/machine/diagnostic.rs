@@ -22,6 +22,12 @@ pub enum Severity {
 
 /// The code of a gate or requirement that flow does not read, so that a run passes it.
 pub(super) const GATE_UNREAD: &str = "gate_unread";
+/// The code for a document that does not try to define a state machine.
+pub(super) const ABSENT: &str = "no_state_machine";
+/// The code for a file of another system.
+pub(super) const FOREIGN: &str = "foreign_workflow";
+/// The code for another file that is not a workflow of flow.
+pub(super) const NOT_A_WORKFLOW: &str = "not_a_workflow";
 
 /// A problem of a definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -73,6 +79,16 @@ impl Diagnostic {
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
+    }
+
+    /// Whether it is about a state diagram that stands where flow does not look for one.
+    pub(crate) fn is_of_stray_diagram(&self) -> bool {
+        self.code == ABSENT && !self.span.is_empty()
+    }
+
+    /// Whether it says that the file does not try to define a workflow of flow.
+    pub(crate) fn is_of_another_kind(&self) -> bool {
+        [ABSENT, FOREIGN, NOT_A_WORKFLOW].contains(&self.code)
     }
 
     /// Whether it is about a gate or a requirement that flow does not read. A run would pass it without a word.

@@ -4,18 +4,13 @@
 use std::collections::BTreeSet;
 
 use crate::codec::{Node, Tree, YamlError, YamlFault};
-use crate::machine::diagnostic::yaml_problem;
+use crate::machine::diagnostic::{FOREIGN, NOT_A_WORKFLOW, yaml_problem};
 use crate::machine::{Diagnostic, Name};
 use crate::model::limits;
 
 /// How to write a workflow, for a file that is not one.
 pub(super) const HOW: &str =
     "`flow help workflows` shows how to write one, and `flow workflow show debug --source` prints one";
-
-/// The codes of files that are not workflows of flow.
-pub(super) const CODES: [&str; 2] = [FOREIGN, NOT_A_WORKFLOW];
-const FOREIGN: &str = "foreign_workflow";
-const NOT_A_WORKFLOW: &str = "not_a_workflow";
 
 /// What a file is that nothing tells to be one.
 const NOT_OURS: &str = "this is not a workflow of flow";
@@ -66,6 +61,7 @@ const SYSTEMS: &[System] = &[
     system("a Serverless Framework service", &["service", "provider"], &[]),
     system("a Serverless Workflow", &["document", "do"], &[]),
     system("a Serverless Workflow", &["specVersion", "states"], &[]),
+    system("a Serverless Workflow", &["start", "states"], &["stateName", "actionMode", "actions", "dataConditions"]),
     system("an n8n workflow", &["nodes", "connections"], &[]),
     system("a Bitbucket pipeline", &["pipelines"], &[]),
     system("a Drone pipeline", &["kind", "steps"], &[]),
@@ -74,14 +70,15 @@ const SYSTEMS: &[System] = &[
     system("an Azure pipeline", &["trigger", "steps"], &[]),
     system("an Azure pipeline", &["trigger", "jobs"], &[]),
     system("an Azure pipeline", &["trigger", "stages"], &[]),
-    system("a CircleCI configuration", &["version", "jobs"], &[]),
+    system("a CircleCI configuration", &["version", "jobs"], &["docker", "machine", "macos", "executor"]),
     system("a CircleCI configuration", &["version", "workflows"], &[]),
     system("a Travis CI configuration", &["language", "script"], &[]),
+    system("a Travis CI configuration", &["language", "stages"], &[]),
     system("a Google App Engine configuration", &["handlers"], &["script"]),
     system("a GitLab CI pipeline", &["stages"], &[]).of_texts(),
-    system("a GitLab CI pipeline", &[], &["script"]),
     system("a DVC pipeline", &["stages"], &["cmd"]),
     system("a configuration of a Temporal server", &["persistence", "services"], &[]),
+    system("a Woodpecker pipeline", &["services", "steps"], &["image"]),
     system("a Docker Compose file", &["services"], &["image", "build"]).without_lists(),
     system("a Kestra flow", &["namespace", "tasks"], &[]),
     system("a Conductor workflow", &["tasks", "schemaVersion"], &[]),
@@ -93,7 +90,7 @@ const SYSTEMS: &[System] = &[
     system("a Google Cloud Build configuration", &["steps"], &["entrypoint"]),
     system("a Google Cloud Build configuration", &["steps", "images"], &[]),
     system("a Google Cloud Build configuration", &["steps", "substitutions"], &[]),
-    system("a Dagu workflow", &["steps"], &["command", "depends", "executor", "call", "script"]),
+    system("a Dagu workflow", &["steps"], &["depends", "executor", "call"]),
     system("a Dagu workflow", &["schedule", "steps"], &[]),
 ];
 
@@ -194,8 +191,16 @@ struct Outline<'a> {
     has_type: bool,
     /// Whether a state lists its transitions, as in several libraries.
     has_transitions: bool,
-    /// Whether a state names events, as in `XState`.
+    /// Whether a state has what only those of `XState` have, such as events.
     has_events: bool,
+}
+
+/// Whether a state is one of `XState`: it names events, what it calls, or a type that only that has.
+fn is_of_xstate(state: &Node) -> bool {
+    let has_events = matches!(state.get("on"), Some(Node { tree: Tree::Mapping(_), .. }));
+    let is_called = ["invoke", "onDone", "always", "after"].iter().any(|key| state.get(key).is_some());
+    let kind = state.get("type").and_then(Node::text).unwrap_or_default();
+    has_events || is_called || ["atomic", "compound", "final", "history", "parallel"].contains(&kind)
 }
 
 impl<'a> Outline<'a> {
@@ -227,7 +232,7 @@ impl<'a> Outline<'a> {
             outline.has_transition |= state.get("transition").is_some();
             outline.has_type |= state.get("type").is_some();
             outline.has_transitions |= matches!(state.get("transitions"), Some(Node { tree: Tree::Sequence(_), .. }));
-            outline.has_events |= matches!(state.get("on"), Some(Node { tree: Tree::Mapping(_), .. }));
+            outline.has_events |= is_of_xstate(state);
         }
         outline
     }
@@ -312,6 +317,8 @@ impl<'a> Outline<'a> {
             return Some(match version.split('/').next().unwrap_or_default() {
                 "argoproj.io" if kind.contains("Workflow") => "an Argo workflow",
                 "tekton.dev" => "a Tekton pipeline",
+                "skaffold" => "a Skaffold configuration",
+                "backstage.io" => "a Backstage descriptor",
                 _ => "a Kubernetes manifest",
             });
         }
@@ -446,6 +453,15 @@ mod tests {
             ),
             ("initial: a\nevents:\n- {name: go, src: [a], dst: b}\n", "a state machine of another library"),
             ("startAt: a\nstates:\n  a: {type: Pass, next: b}\n", "an AWS Step Functions state machine"),
+            (
+                "initial: a\nstates:\n  a: {type: atomic, invoke: {src: f, onDone: b}}\n  b: {type: final}\n",
+                "an XState machine",
+            ),
+            ("initial: a\nstates:\n  a: {after: {1000: b}}\n  b: {}\n", "an XState machine"),
+            (
+                "{\"initial\": \"a\", \"states\": {\"a\": {\"always\": \"b\"}, \"b\": {\"type\": \"history\"}}}",
+                "an XState machine",
+            ),
             ("id: x\ntype: parallel\nstates:\n  a: {initial: b, states: {b: {}}}\n", "an XState machine"),
             ("stages:\n  prepare:\n    cmd: make\n    deps: [a]\n", "a DVC pipeline"),
             (".a: &a\n  image: rust\nstages:\n- build\nb:\n  <<: *a\n", "a GitLab CI pipeline"),
@@ -475,6 +491,9 @@ mod tests {
             ("[{\"op\": \"add\", \"path\": \"/a\", \"value\": 1}]", "this is not a workflow of flow"),
             ("stages:\n- name: a\n  steps: [make]\n", "this is not a workflow of flow"),
             ("stages: {a: {owner: x}}\n", "this is not a workflow of flow"),
+            ("steps:\n- id: a\n  command: make\n", "this is not a workflow of flow"),
+            ("version: 1\njobs:\n  a: {owner: x}\n", "this is not a workflow of flow"),
+            ("linux_task:\n  script: make\n", "this is not a workflow of flow"),
             ("only a text\n", "this is not a workflow of flow"),
             ("automation: !include automations.yaml\n", "this is not a workflow of flow"),
             ("- alias: x\n  initial: !secret y\n", "this is not a workflow of flow"),

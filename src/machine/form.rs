@@ -1,8 +1,9 @@
 //! How to read the text of a definition.
 
+use crate::machine::diagnostic::ABSENT;
 use crate::machine::lines::SourceLine;
 use crate::machine::{
-    Diagnostic, Machine, Name, Notation, StateTypes, compile, foreign, gates, graph, markdown, mermaid, phases,
+    Diagnostic, Machine, Name, Notation, StateTypes, compile, gates, graph, markdown, mermaid, phases,
 };
 use crate::model::limits;
 
@@ -71,13 +72,13 @@ impl CompiledText {
     /// document.
     #[must_use]
     pub fn is_absent(&self) -> bool {
-        self.diagnostics.iter().any(|one| one.code == markdown::ABSENT)
+        self.diagnostics.iter().any(|one| one.code == ABSENT)
     }
 
     /// Whether the text is another kind of file, which does not try to define a workflow of flow.
     #[must_use]
     pub fn is_of_another_kind(&self) -> bool {
-        self.is_absent() || self.diagnostics.iter().any(|one| foreign::CODES.contains(&one.code))
+        self.diagnostics.iter().any(Diagnostic::is_of_another_kind)
     }
 }
 

@@ -5,6 +5,7 @@ use std::ops::Range;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 
 use crate::codec;
+use crate::machine::diagnostic::ABSENT;
 use crate::machine::foreign::HOW;
 use crate::machine::lines::SourceLine;
 use crate::machine::{Diagnostic, Name, mermaid};
@@ -13,8 +14,8 @@ use crate::model::behind_front_matter;
 /// The text of the section's heading.
 const HEADING: &str = "STATE-MACHINE";
 
-/// The code of the diagnostic for a document that does not try to define a state machine.
-pub(super) const ABSENT: &str = "no_state_machine";
+/// What makes a diagram text that stands in an element of HTML.
+const TAG: &str = "<…>";
 
 /// The lines of the diagram, if there is one, and problems of the document.
 pub(super) fn find(text: &str) -> (Option<Vec<SourceLine<'_>>>, Vec<Diagnostic>) {
@@ -36,8 +37,16 @@ pub(super) fn find(text: &str) -> (Option<Vec<SourceLine<'_>>>, Vec<Diagnostic>)
         let message = "the section has a state diagram already; flow reads the first one";
         warnings.push(Diagnostic::warning("second_state_machine", &second.fence, message));
     }
-    if !block.is_closed {
-        let message = "the fence of this code block is never closed, so the rest of the document belongs to it";
+    let other = block.lines.iter().find(|line| line.text.trim_start().starts_with(&block.mark()));
+    if other.is_some() || !block.is_closed {
+        let message = match other {
+            Some(other) => {
+                format!("the fence of this code block is not closed before the next one, in line {}", other.place.line)
+            }
+            None => {
+                "the fence of this code block is never closed, so the rest of the document belongs to it".to_owned()
+            }
+        };
         let help = format!("close it with {} on a line of its own", block.mark());
         warnings.push(Diagnostic::error("unclosed_fence", &block.fence, message).with_help(help));
         return (None, warnings);
@@ -124,7 +133,11 @@ impl<'a> Outline<'a> {
                     code = true;
                     outline.hides(open, &text[range.clone()], &lines, &range, ">");
                 }
-                Event::Start(Tag::HtmlBlock) => outline.hides(open, &text[range.clone()], &lines, &range, "<!--"),
+                Event::Start(Tag::HtmlBlock) => {
+                    let html = &text[range.clone()];
+                    let mark = if html.trim_start().starts_with("<!--") { "<!--" } else { TAG };
+                    outline.hides(open, html, &lines, &range, mark);
+                }
                 Event::End(TagEnd::CodeBlock) => code = false,
                 // Hashes without a blank after them do not make a heading.
                 Event::Text(text)
@@ -215,7 +228,11 @@ impl Section<'_> {
         }
         if let (None, Some((at, mark))) = (&self.bare, &self.hidden) {
             let message = format!("the diagram of the section stands behind `{mark}`, so it is text");
-            return Diagnostic::error(code, at, message).with_help(format!("take `{mark}` away"));
+            let help = match *mark {
+                TAG => "leave a blank line between the tag and the code block".to_owned(),
+                mark => format!("take `{mark}` away"),
+            };
+            return Diagnostic::error(code, at, message).with_help(help);
         }
         Diagnostic::error(code, self.bare.as_ref().unwrap_or(&self.heading), message)
             .with_help("put the diagram below the heading, between ```mermaid and ```")
@@ -373,6 +390,7 @@ mod tests {
             ),
             ("## STATE-MACHINE\n```mermaid\ngraph TD\nA --> B\n```\n".to_owned(), "misplaced_state_machine", 2),
             (format!("## STATE-MACHINE\n```mermaid\n{DIAGRAM}"), "unclosed_fence", 2),
+            (format!("## STATE-MACHINE\n```mermaid\n{DIAGRAM}\nLook:\n\n```bash\nls\n```\n"), "unclosed_fence", 2),
             (format!("## STATE-MACHINE\n````mermaid\n{DIAGRAM}```\n"), "unclosed_fence", 2),
             (format!("# T\n{block}"), ABSENT, 2),
             ("# T\n\n## Other\n".to_owned(), ABSENT, 1),

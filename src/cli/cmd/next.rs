@@ -1,13 +1,15 @@
 //! `next` and `advance`.
 
 use crate::cli::args::{AdvanceArgs, CallerArgs, RunArg};
+use crate::cli::cmd::meant::meant;
 use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{self, TextPage};
 use crate::model::StateName;
 use crate::runs::{self, AdvanceReport, AdvanceRequest, Context, NextStatesReport, NextStatesRequest};
 
 pub(super) fn next(cx: &Context, run: RunArg, out: &mut Out) -> CliResult {
-    let report = runs::next_states(cx, &NextStatesRequest { run: run.name(), session: None })?;
+    let run = meant(cx, run, out, true)?;
+    let report = runs::next_states(cx, &NextStatesRequest { run, session: None })?;
     Ok(out.answer(&report, |page| next_page(&report, page)))
 }
 

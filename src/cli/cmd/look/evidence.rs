@@ -2,6 +2,7 @@
 
 use crate::cli::args::EvidenceArgs;
 use crate::cli::cmd::look::seen::seen_table;
+use crate::cli::cmd::meant::meant;
 use crate::cli::cmd::run_rows::unreadable;
 use crate::cli::out::{CliResult, Out};
 use crate::cli::page::TextPage;
@@ -9,7 +10,9 @@ use crate::runs::{self, Context, EvidenceItem, EvidenceKind, EvidenceOrigin, Evi
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: EvidenceArgs, out: &mut Out) -> CliResult {
     let EvidenceArgs { run, all, feature, session } = args;
-    let request = EvidenceRequest { run: run.name(), all, feature, session };
+    let is_of_one = !all && feature.is_none() && session.is_none();
+    let run = if is_of_one { meant(cx, run, out, false)? } else { run.name() };
+    let request = EvidenceRequest { run, all, feature, session };
     let report = runs::evidence(cx, &request)?;
     out.warnings(&report.notes);
     let exit = out.answer(&report, |page| fill(&report, page));
