@@ -7,6 +7,7 @@
 use crate::engine::doubt::in_doubt;
 use crate::engine::gate_rules::{is_doubtful, refuse_leaving, turn_of_held};
 use crate::engine::past::interviews::may_be_interview;
+use crate::engine::proof::unproved;
 use crate::engine::{History, PhaseWork, Refusal, RunState, Trail, UnansweredQuestion, Undone, held_by};
 use crate::machine::Machine;
 use crate::model::{Activity, ActivityId, ActivityStatus, OwnedState, RunDocument, StateName, StepStatus};
@@ -171,6 +172,11 @@ pub fn complete_by_leaving(
     let shows_nothing = work.is_untouched() || is_begun && work.open.is_empty();
     if shows_nothing && !is_strict(machine) {
         return Ok(());
+    }
+    // The command that a phase requires is its work, too.
+    let missing = unproved(machine, from, Some(to), Some(history), trail)?;
+    if !missing.is_empty() {
+        return Err(Refusal::NotProved { missing, looked: true });
     }
     Err(Refusal::NotDone(vec![Undone::new(machine, from, &work).before(to, machine)]))
 }

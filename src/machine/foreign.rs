@@ -76,6 +76,7 @@ const SYSTEMS: &[System] = &[
     system("a Travis CI configuration", &["language", "stages"], &[]),
     system("a Google App Engine configuration", &["handlers"], &["script"]),
     system("a GitLab CI pipeline", &["stages"], &[]).of_texts(),
+    system("a GitLab CI pipeline", &["image"], &["script"]),
     system("a DVC pipeline", &["stages"], &["cmd"]),
     system("a configuration of a Temporal server", &["persistence", "services"], &[]),
     system("a Woodpecker pipeline", &["services", "steps"], &["image"]),

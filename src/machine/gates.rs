@@ -73,7 +73,7 @@ fn is_key(line: &str) -> bool {
 }
 
 /// The lines between two lines of hyphens. Blank lines and comments of Mermaid may be above them.
-fn front_matter<'l, 'a>(lines: &'l [SourceLine<'a>]) -> Option<&'l [SourceLine<'a>]> {
+pub(super) fn front_matter<'l, 'a>(lines: &'l [SourceLine<'a>]) -> Option<&'l [SourceLine<'a>]> {
     let begin = lines.iter().position(|line| !line.text.trim().is_empty() && !line.text.trim().starts_with("%%"))?;
     if lines[begin].text.trim_end() != "---" {
         return None;

@@ -5,19 +5,32 @@ use crate::codec::{self, Node};
 use crate::machine::lines::SourceLine;
 use crate::machine::requires::REQUIRES;
 use crate::machine::source::PERSON;
-use crate::machine::{Notation, markdown, mermaid};
+use crate::machine::{Notation, gates, markdown, mermaid};
 use crate::model::counted;
 
 /// The description in a definition: from its metadata, its front matter, or its top level.
 #[must_use]
 pub fn description(text: &str) -> Option<String> {
-    let yaml = match text.trim_start_matches('\u{feff}').strip_prefix("---\n") {
-        Some(rest) => rest.split_once("\n---").unwrap_or((rest, "")).0,
+    let text = text.trim_start_matches('\u{feff}');
+    let lines = SourceLine::all(text);
+    let matter = gates::front_matter(&lines);
+    let yaml = match matter {
+        Some([first, .., last]) => &text[first.offset..last.offset + last.text.len()],
+        Some([only]) => only.text,
+        Some([]) => return None,
         None => text,
     };
-    let value = codec::parse_value(yaml).ok()?;
-    let description = value["metadata"]["description"].as_str().or(value["description"].as_str())?;
-    Some(description.to_owned())
+    match codec::parse_value(yaml) {
+        Ok(value) => {
+            let described = value["metadata"]["description"].as_str().or(value["description"].as_str());
+            described.map(str::to_owned)
+        }
+        // Hosts read front matter that is not valid YAML, such as an unquoted text with a colon.
+        Err(_) => {
+            let line = matter?.iter().find_map(|line| line.text.strip_prefix("description:"))?;
+            Some(line.trim().to_owned())
+        }
+    }
 }
 
 /// What a conversion of `text` to the notation `to` loses, a sentence fragment for each.
@@ -99,6 +112,21 @@ const MOST: usize = 20;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_description_is_found_in_any_front_matter() {
+        for matter in [
+            "---\nname: x\ndescription: Does it\n---\n",
+            "---\r\nname: x\r\ndescription: Does it\r\n---\r\n",
+            "--- \ndescription: Does it\n---\n",
+            "\u{feff}---\nmetadata: {description: Does it}\n---\n",
+        ] {
+            assert_eq!(description(&format!("{matter}# X\n")).as_deref(), Some("Does it"), "{matter:?}");
+        }
+        let loose = "---\nname: x\ndescription: Use when: it is late\n---\n# X\n";
+        assert_eq!(description(loose).as_deref(), Some("Use when: it is late"));
+        assert_eq!(description("---\n---\n# description: none\n"), None);
+    }
 
     #[test]
     fn what_only_the_text_says_is_told() {

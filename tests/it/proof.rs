@@ -274,7 +274,7 @@ fn all_readers_say_that_the_project_calls_another_command_so_today() {
     sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
     fs::write(sandbox.path(".flow/config.yaml"), "commands: {test: 'true'}\n").unwrap();
     assert_eq!(sandbox.flow(["resume", "r1", "--json"]).exits(4).json()["verdict"], "needs_human");
-    assert_eq!(sandbox.flow(["hud"]).ok().stdout, "r1  verify 2/3  needs_human  now\n");
+    assert_eq!(sandbox.flow(["hud"]).ok().stdout, "r1  verify 2/3  needs_human  `verify` requires that `test` was seen to pass: 004 test ra…  now\n");
     for reader in [&["attention"][..], &["wait", "r1", "--timeout", "1"], &["watch", "--once"], &["list"]] {
         let told = sandbox.flow(reader);
         let told = format!("{}{}", told.stdout, told.stderr);
@@ -1061,5 +1061,26 @@ fn a_required_command_that_this_machine_may_not_run_is_not_offered() {
         assert!(offered(&sandbox).contains("flow exec --run-id r1 test"), "{}", offered(&sandbox));
         fs::write(sandbox.path(".flow/config.yaml"), config).unwrap();
         assert!(!offered(&sandbox).contains("flow exec"), "{}", offered(&sandbox));
+    }
+}
+
+#[test]
+fn every_refusal_to_leave_names_the_command_whatever_was_recorded_before() {
+    for before in [
+        "flow record-activity --run-id r1 --id build2 --phase build --advance",
+        "flow record-activity --run-id r1 --id build2 --phase build --advance; echo bad > code; flow exec --run-id r1 test",
+        "flow record-activity --run-id r1 --phase verify --id look",
+    ] {
+        let sandbox = project("w.workflow.yaml", PHASES);
+        sandbox.flow(["start", "w", "--id", "r1"]).ok();
+        sandbox.record("r1", "build", "build");
+        shell(&sandbox, before);
+        for line in LEAVE.lines().filter(|line| !line.contains("--step verify")) {
+            let error = shell(&sandbox, &format!("{line} --json")).exits(1).error();
+            let told = (&error["code"], error["help"].as_str().unwrap());
+            assert_eq!(told.0, "not_proved", "{before}: {line}: {error}");
+            assert!(told.1.starts_with("`flow exec --run-id r1 test` runs it"), "{before}: {line}: {error}");
+        }
+        assert!(is_in_verify(&sandbox), "{before}");
     }
 }

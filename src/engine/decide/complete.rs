@@ -45,6 +45,13 @@ impl Decider<'_> {
         if let (None, Some(first)) = (&skip, ahead.first())
             && undone.is_empty()
         {
+            let mut missing = Vec::new();
+            for phase in run.positions() {
+                missing.extend(self.unproved(phase, None)?);
+            }
+            if !missing.is_empty() {
+                return Err(Refusal::NotProved { missing, looked: true });
+            }
             let last = machine.map_or_else(|| vec![first.clone()], |machine| machine.terminal().to_vec());
             return Err(Refusal::NotAtEnd { phase: run.current_phase.clone(), last });
         }

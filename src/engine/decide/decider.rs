@@ -78,9 +78,13 @@ pub(super) fn skipped(
     if undone.is_empty() && unproved.is_empty() {
         return Ok(None);
     }
-    match reason {
-        Some(reason) => Ok(Some(Skip { phases: undone.into_iter().map(|one| one.phase).collect(), reason, unproved })),
-        None if undone.is_empty() => Err(Refusal::NotProved { missing: unproved, looked: true }),
-        None => Err(Refusal::NotDone(undone)),
+    if let Some(reason) = reason {
+        return Ok(Some(Skip { phases: undone.into_iter().map(|one| one.phase).collect(), reason, unproved }));
     }
+    // The command that a phase requires is its work, too, and only that settles it.
+    let is_required = |one: &Undone| unproved.iter().any(|missing| missing.phase == one.phase);
+    if undone.iter().all(is_required) {
+        return Err(Refusal::NotProved { missing: unproved, looked: true });
+    }
+    Err(Refusal::NotDone(undone))
 }
