@@ -158,7 +158,11 @@ fn elsewhere(before: &TreeSnapshot, present: &TreeSnapshot, now: &dyn CheckoutFi
 /// The paths whose content is another one than it was, and whether there may be more.
 fn changed(before: &TreeSnapshot, present: &TreeSnapshot, now: &dyn CheckoutFiles) -> (Vec<String>, bool) {
     let mut more = before.more_changed || present.more_changed;
-    let mut paths: BTreeSet<String> = before.changed.keys().chain(present.changed.keys()).cloned().collect();
+    let mut paths: BTreeSet<String> = before.changed.keys().cloned().collect();
+    // Of more files than were noted, those that differ now may have differed then, and be the same.
+    if !before.more_changed {
+        paths.extend(present.changed.keys().cloned());
+    }
     if before.commit != present.commit {
         let between = match (&before.commit, &present.commit) {
             (Some(then), Some(here)) => now.between(then, here),

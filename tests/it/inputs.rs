@@ -232,3 +232,23 @@ fn outside_of_git_inputs_that_name_no_file_claim_nothing() {
     fs::write(sandbox.path("nothing/x"), "1").unwrap();
     assert_eq!(held(&sandbox), json!(["unknown", []]));
 }
+
+/// What is said of files beyond the number that is named.
+#[test]
+fn more_changed_files_than_are_named_are_told_as_more() {
+    let sandbox = sandbox();
+    let make = |range: std::ops::Range<usize>| {
+        range.for_each(|n| fs::write(sandbox.path(&format!("many{n}")), "1").unwrap());
+    };
+    let seen = || sandbox.flow(["verify", "r1", "--evidence", "--json"]).exits(1).json()["evidence"][0].clone();
+    exec(&sandbox, &[]).ok();
+    make(1000..2500);
+    let after = seen();
+    assert_eq!((after["changed"].as_array().unwrap().len(), &after["more_changed"]), (1000, &json!(true)));
+    // They were there when the command ran again, so only one differs, and it is not among those that were noted.
+    exec(&sandbox, &["--again"]).ok();
+    fs::write(sandbox.path("many2400"), "2").unwrap();
+    let report = sandbox.flow(["verify", "r1", "--evidence", "--json"]).exits(1).json();
+    let after = report["evidence"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!((&after["changed"], &after["more_changed"]), (&json!([]), &json!(true)), "{after}");
+}

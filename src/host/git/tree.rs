@@ -189,8 +189,9 @@ impl Git {
         }
         let mut paths: Vec<_> = changed.into_iter().map(|changed| changed.path).collect();
         paths.append(&mut inside);
+        let is_more = paths.len() > PATHS;
         paths.truncate(PATHS);
-        Ok((paths, is_cut(out)))
+        Ok((paths, is_more || is_cut(out)))
     }
 
     fn is_changed_inside(&self, apart: &Apart, path: &str, deadline: Instant, depth: usize) -> Result<bool, String> {
@@ -398,7 +399,7 @@ pub(crate) fn is_own_path(path: &[u8], own: &[String]) -> bool {
     })
 }
 
-/// The entries in the output of `git status -z` that are not in `own`, at most [`PATHS`].
+/// The entries in the output of `git status -z` that are not in `own`: one more than [`PATHS`] tells that there are more.
 pub(super) fn changed_paths(out: &[u8], own: &[String]) -> Vec<ChangedPath> {
     let mut paths = Vec::new();
     for (state, path) in StatusEntries::of(out) {
@@ -406,7 +407,7 @@ pub(super) fn changed_paths(out: &[u8], own: &[String]) -> Vec<ChangedPath> {
         if !is_own_path(path.as_bytes(), own) {
             paths.push(ChangedPath { state, path });
         }
-        if paths.len() == PATHS {
+        if paths.len() > PATHS {
             break;
         }
     }
