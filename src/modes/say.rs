@@ -30,7 +30,7 @@ pub(super) fn denied(board: &Board, scope: &Scope, requested: &str, denial: &Den
     let is_all_of_root = denial.active.iter().all(|mode| owner_of(board, scope, mode) == Scope::Root);
     let whose = match scope {
         Scope::Root => String::new(),
-        Scope::Session(_) if is_all_of_root => " for everybody".to_owned(),
+        Scope::Session(_) if is_all_of_root => " in every session".to_owned(),
         Scope::Session(session) => format!(" in session {session}"),
     };
     let first = format!("Cannot {verb} {requested}: {} {be} already active{whose}.", in_one_phrase(&denial.active));
@@ -112,7 +112,7 @@ pub(super) fn active_for_all(active: &[Active], scope: &Scope) -> Vec<String> {
     for one in active {
         if one.scope != *scope {
             let command = command("cancel", &one.mode, &one.scope);
-            warnings.push(format!("{} is active for everybody: `{command}` ends it", one.mode));
+            warnings.push(format!("{} is active in every session: `{command}` ends it", one.mode));
         }
     }
     warnings

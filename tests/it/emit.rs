@@ -766,7 +766,7 @@ fn a_step_that_was_left_while_it_ran_is_told_and_keeps_the_run_from_being_comple
         project.status("line", report).ok();
     }
     let resumed = project.0.flow(["resume", "r1", "--json"]).ok().json();
-    assert_eq!(resumed["notes"][0], "`plan` is left and was never reported as done", "{resumed}");
+    assert_eq!(resumed["notes"][0], "`plan` was left without a report that it is done", "{resumed}");
     assert_eq!((resumed["verdict"].as_str(), &resumed["next"]["phase"]), (Some("continue"), &json!("verify")));
     project.status("line", "verify skipped").ok();
     let resumed = project.0.flow(["resume", "r1", "--json"]).ok().json();

@@ -352,7 +352,7 @@ fn what_is_everybodys_is_named_when_a_session_ends_its_own() {
         assert_eq!(report["active"], json!(["forge"]), "{args:?}");
         assert_eq!(
             report["warnings"],
-            json!(["forge is active for everybody: `flow mode cancel forge --root` ends it"]),
+            json!(["forge is active in every session: `flow mode cancel forge --root` ends it"]),
             "{args:?}"
         );
     }

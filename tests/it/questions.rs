@@ -144,7 +144,7 @@ fn the_end_of_a_run_tells_of_the_questions_that_it_closes() {
         status(&sandbox, step, "running");
     }
     let warnings = status(&sandbox, "archive", "completed")["warnings"].to_string();
-    insta::assert_snapshot!(warnings, @r#"["the run is completed, and `requirements` got no answer to: Which DB?","the run is completed, and `verify` was never reported as done"]"#);
+    insta::assert_snapshot!(warnings, @r#"["the run is completed, and `requirements` got no answer to: Which DB?","the run is completed without a report that `verify` is done"]"#);
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn the_end_of_a_run_says_which_units_are_open() {
     emit(&sandbox, "build-fast", "build", "failed", &["--unit", "T1"]).ok();
     let answer = emit(&sandbox, "build-fast", "review", "completed", &[]).ok().json();
     let warnings = answer["data"]["warnings"].to_string();
-    insta::assert_snapshot!(warnings, @r#"["the run is completed, and `build` was never reported as done","the run is completed while these are not done: T1 (failed in build)"]"#);
+    insta::assert_snapshot!(warnings, @r#"["the run is completed without a report that `build` is done","the run is completed while these are not done: T1 (failed in build)"]"#);
     let started = sandbox.start("debug");
     sandbox.record(&started, "preflight", "x");
     let report = ["emit", "--workflow", "debug", "--type", "status_change", "--run-id", &started, "--unit", "T2"];

@@ -264,7 +264,7 @@ fn abandon(cx: &Context, document: PathBuf, yes: bool, out: &mut Out) -> CliResu
         // The document is gone, so abandoning the interview loses nothing, unless it is in another checkout.
         Some(Err(Error::Stopped { fault: InterviewFault::Missing, .. })) => {
             let run = interviews::run_that_waits_elsewhere(cx, &document)?;
-            run.map(|run| (format!("Run {run} waits for it no more"), ELSEWHERE))
+            run.map(|run| (format!("Run {run} no longer waits for it"), ELSEWHERE))
         }
         None => None,
         Some(Err(error)) => return Err(error.into()),

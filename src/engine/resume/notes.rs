@@ -34,7 +34,7 @@ pub(super) fn notes(history: &History, outlook: &Outlook<'_>) -> Vec<String> {
     if state.status == RunStatus::Active {
         for step in state.running_steps() {
             if !state.is_in(step) {
-                notes.push(format!("`{step}` is left and was never reported as done"));
+                notes.push(format!("`{step}` was left without a report that it is done"));
             }
         }
     }

@@ -96,7 +96,7 @@ fn facts(view: &RunPage<'_>) -> Markup {
             @match run.card.holder {
                 Some(HolderLife::Dead) => { " " span.bad { "(its process is gone)" } }
                 Some(HolderLife::Ended) => " (it ended)",
-                Some(HolderLife::Unknown) if run.at.is_none() => { " (not known whether it lives)" }
+                Some(HolderLife::Unknown) if run.at.is_none() => { " (process state unknown)" }
                 _ => {}
             }
         }

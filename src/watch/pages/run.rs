@@ -88,7 +88,7 @@ fn head(run: &RunReport, now: Timestamp, width: usize) -> Vec<PageLine> {
         let life = match run.card.holder {
             Some(HolderLife::Dead) => " (its process is gone)",
             Some(HolderLife::Ended) => " (it ended)",
-            Some(HolderLife::Unknown) => " (not known whether it lives)",
+            Some(HolderLife::Unknown) => " (process state unknown)",
             _ => "",
         };
         facts.push(format!("held by {session}{life}"));

@@ -45,7 +45,7 @@ fn heading(session: &ShownSession) -> PageLine {
         Some(HolderLife::Alive) => (Look::Work, "● alive"),
         Some(HolderLife::Dead) => (Look::Bad, "✕ its process is gone"),
         Some(HolderLife::Ended) => (Look::Dim, "◦ it ended"),
-        Some(HolderLife::Unknown) => (Look::Dim, "◦ not known whether it lives"),
+        Some(HolderLife::Unknown) => (Look::Dim, "◦ process state unknown"),
         None => (Look::Dim, "◦ the root scope"),
     };
     PageLine::new().with(Look::Strong, name).plain("  ").with(look, words)

@@ -40,7 +40,7 @@ fn heading(page: &mut TextPage, session: &ShownSession) {
         Some(HolderLife::Alive) => page.head(GOOD, name, "alive"),
         Some(HolderLife::Dead) => page.head(CARE, name, "its process is gone"),
         Some(HolderLife::Ended) => page.head(FAINT, name, "it ended"),
-        Some(HolderLife::Unknown) => page.head(FAINT, name, "not known whether it lives"),
+        Some(HolderLife::Unknown) => page.head(FAINT, name, "process state unknown"),
         None => page.head(FAINT, name, "the root scope"),
     }
 }

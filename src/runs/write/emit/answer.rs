@@ -140,7 +140,7 @@ pub(in crate::runs) fn report_of(
     let mut warnings = outcome.warnings;
     if emitted.ends {
         for step in outcome.state.document().state.running_steps() {
-            warnings.push(format!("the run is completed, and `{step}` was never reported as done"));
+            warnings.push(format!("the run is completed without a report that `{step}` is done"));
         }
         let open = history.as_ref().map(History::open_workers).unwrap_or_default();
         if !open.is_empty() {
