@@ -1,8 +1,8 @@
 //! Edits of a JSON text that keep every other byte: entries are added at the end of an object or array and taken out again.
 //!
-//! Taking out what was added gives the same bytes as before. An object or array that was there before and was empty needs
-//! a sign for that, or it would go with its last entry. The sign is a blank before its closing bracket: flow writes one
-//! there only then.
+//! Taking out what was added restores the bytes from before. An object or array goes when its last entry is taken out,
+//! unless it was there, and empty, before flow added to it. flow marks such a one with a blank before its closing bracket,
+//! and writes a blank there only for this.
 
 use std::ops::Range;
 

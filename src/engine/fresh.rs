@@ -28,7 +28,7 @@ named! {
 /// Whether evidence still holds, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EvidenceState {
-    /// Whether it does.
+    /// Whether it still holds.
     pub freshness: Freshness,
     /// Why it is not fresh.
     pub why: Option<String>,

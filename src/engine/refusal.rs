@@ -124,7 +124,7 @@ pub enum Refusal {
     NotProved {
         /// What is missing.
         missing: Vec<MissingProof>,
-        /// Whether it was looked at the files.
+        /// Whether the files were compared with those on which the commands had passed.
         looked: bool,
     },
     /// An interview goes on, and only its document ends it well.

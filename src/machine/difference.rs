@@ -73,7 +73,7 @@ pub enum Difference {
         state: StateName,
         /// The command.
         exec: String,
-        /// Whether it has to now.
+        /// Whether it has to hold for the present files now.
         is: bool,
     },
     /// Transitions of a state have another order; the first one is proposed.

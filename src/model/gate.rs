@@ -12,17 +12,17 @@ use crate::model::digest::sha256_hex;
 use crate::model::named::named;
 use crate::model::{Seq, StateName};
 
-/// A gate of a run's workflow, and how it stands in this run.
+/// A gate of a run's workflow, and its status in this run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gate {
     /// The phase.
     pub phase: StateName,
-    /// How it stands.
+    /// Whether it was approved or rejected, or is still to be decided.
     pub status: GateStatus,
 }
 
 named! {
-    /// How a gate stands.
+    /// The status of a gate.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
     pub enum GateStatus {
         /// Nothing is decided, and the run is not past it.

@@ -17,11 +17,11 @@ use crate::store::{InitOutcome, Project, StoreError};
 pub struct MadeProject {
     /// The `.flow` directory.
     pub path: PathBuf,
-    /// What it is in.
+    /// Where the directory is.
     pub place: MadePlace,
 }
 
-/// What a new `.flow` is in.
+/// Where a new `.flow` is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MadePlace {

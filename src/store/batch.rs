@@ -53,7 +53,7 @@ pub struct Batch<'a> {
     pub old_text: &'a str,
     /// The `run.yaml` after the events.
     pub new_text: &'a str,
-    /// What the run is about from now on, and what no more.
+    /// What the run is about from now on, and what it is no longer about.
     pub work: WorkChange,
 }
 

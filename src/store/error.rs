@@ -117,7 +117,7 @@ pub enum StoreError {
         run: RunId,
         /// The store.
         at: Address,
-        /// Why it does.
+        /// Why it stays.
         why: Box<StoreError>,
     },
     /// A run of this checkout is not shown, since machines share another one of its id.
@@ -164,7 +164,7 @@ pub enum StoreError {
     Unreached {
         /// The store.
         at: Address,
-        /// What was tried, and what became of it.
+        /// What was tried, and why it failed.
         why: String,
         /// Whether it answered that it fails.
         has_answered: bool,

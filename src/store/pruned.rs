@@ -35,7 +35,7 @@ pub struct StayingRun {
     pub why: String,
 }
 
-/// What became of runs that were to be pruned.
+/// Which of the runs that were to be pruned are gone, and which stay.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pruning {
     /// Those that stay after all.

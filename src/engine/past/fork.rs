@@ -1,4 +1,4 @@
-//! What a fork takes over of the past of its parent, so that it needs the parent no more.
+//! What a fork takes over of the past of its parent, so that it no longer needs the parent.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::model::{
     RunDocument, RunForked, RunId, SESSION_ENDED, Seq, SessionId, StatusChange, StepReport, TextDigest, Timestamp,
 };
 
-/// The version of the form. A log is read for ever, so the forms of all versions are.
+/// The version of the form. Old logs stay readable, so every version's form must be.
 const VERSION: u64 = 1;
 
 /// The form in which the first event of a fork has it. The list of what is completed is whole, since a person may edit it; of
@@ -122,7 +122,7 @@ impl History {
 
 impl History {
     /// The run `id` that goes on from here, as it begins at `at`. Nothing of it is over: a fork of a run that has ended is open
-    /// again, and what a person decided at a gate where it ended counts no more, as when a run is reopened.
+    /// again, and what a person decided at a gate where it ended no longer counts, as when a run is reopened.
     #[must_use]
     pub fn forked(&self, id: RunId, at: Timestamp, session: Option<SessionId>) -> RunDocument {
         let mut state = self.state.clone();

@@ -90,7 +90,7 @@ impl LeftUndone {
         self.number.is_none() && self.id.is_some()
     }
 
-    /// How it stands.
+    /// The status in words, as sentences about work that is left undone name it.
     #[must_use]
     pub fn in_words(&self) -> &'static str {
         if self.is_requirement() { "not seen to pass" } else { self.status.as_str() }

@@ -50,7 +50,7 @@ pub struct HooksUninstallRequest {
     pub dry_run: bool,
 }
 
-/// What became of the settings.
+/// The files of settings that a command changed, or would change.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct HooksChangeReport {
     /// Whether the change was shown only.
@@ -61,7 +61,7 @@ pub struct HooksChangeReport {
     pub skipped: Vec<PluginStatus>,
 }
 
-/// What became of a file of settings.
+/// A file of settings that a command changed, or would change.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SettingsChange {
     /// The host.
@@ -70,11 +70,11 @@ pub struct SettingsChange {
     pub scope: SettingsScope,
     /// The file.
     pub path: PathBuf,
-    /// What became of it, or would.
+    /// What was done to the file; with `dry_run`, what would be done.
     pub outcome: ChangeOutcome,
     /// The events whose handlers of flow were added, changed or removed.
     pub events: Vec<String>,
-    /// What became of the status line; none if it was not asked for.
+    /// What was done to the status line; none if it was not asked for.
     pub status_line: Option<StatusLineOutcome>,
     /// The change as a unified diff; with `dry_run` only.
     pub diff: Option<String>,
@@ -84,7 +84,7 @@ pub struct SettingsChange {
     pub allow: Vec<String>,
 }
 
-/// What became of a file.
+/// What was done to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeOutcome {

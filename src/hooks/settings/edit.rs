@@ -1,7 +1,7 @@
 //! Puts flow's handlers into the text of a settings file, and takes them out again.
 //!
-//! All other bytes stay. A new handler goes behind all others of its event, because Codex recognises the handlers that it
-//! trusts by their position.
+//! All other bytes stay. A new handler is put after the last one of its event, because Codex recognises the handlers that
+//! it trusts by their position.
 
 use std::slice;
 
@@ -28,7 +28,7 @@ pub(super) struct WantedHooks {
     pub(super) status_line: bool,
 }
 
-/// What became of the status line.
+/// What an edit did to the status line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StatusLineOutcome {
@@ -99,7 +99,7 @@ pub(super) fn unmarked(host: AgentHost, text: &str) -> Result<(&str, &str), Edit
     Ok((mark, body))
 }
 
-/// Whether a text says nothing.
+/// Whether the text holds only white space, or nothing at all.
 pub(super) fn is_blank(body: &str) -> bool {
     body.chars().all(|c| " \t\r\n".contains(c))
 }

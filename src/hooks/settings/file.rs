@@ -23,7 +23,7 @@ pub(super) struct UserFile {
     /// The path, with links.
     pub(super) path: PathBuf,
     disk: Arc<dyn Disk>,
-    /// The directory out of which no link is followed.
+    /// The directory that links must not leave; `None` if they may lead anywhere.
     within: Option<PathBuf>,
     wait: Duration,
 }
@@ -98,7 +98,7 @@ impl UserFile {
         remove_empty(cx, &directories);
     }
 
-    /// The file at `path`, which is absolute. A link is followed, but not out of the directory `within`.
+    /// The file at `path`, which is absolute. Links are followed, but must not leave the directory `within`.
     pub(super) fn of_path(cx: &Context, path: PathBuf, within: Option<PathBuf>) -> Result<Self> {
         Ok(Self { path, disk: Arc::clone(&cx.disk), within, wait: cx.lock_wait()? })
     }

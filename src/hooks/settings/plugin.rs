@@ -60,12 +60,12 @@ pub struct HooksFilesReport {
     pub next: Vec<String>,
 }
 
-/// A file, and what became of it.
+/// A file of the plugin, and what was done to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WrittenFile {
     /// The path below the directory.
     pub path: PathBuf,
-    /// What became of it.
+    /// Whether it was created, changed or left as it was.
     pub outcome: ChangeOutcome,
 }
 
@@ -120,8 +120,8 @@ fn absolute(cx: &Context, dir: &Path) -> Result<PathBuf> {
     Ok(cx.absolute(dir)?.components().collect())
 }
 
-/// The directory out of which no link leads when files are written below `dir`: that of the project if `dir` is in it, by
-/// its name or by where its links lead. The authors of the project could otherwise choose files of the user's.
+/// The directory that links must not leave when files are written below `dir`: that of the project if `dir` is in it, by
+/// its name or by where its links lead. Otherwise the authors of the project could choose which files of the user to change.
 fn within(cx: &Context, dir: &Path) -> Result<Option<PathBuf>> {
     let root = cx.root()?;
     let real = cx.disk.canonical(&root).unwrap_or_else(|_| root.clone());

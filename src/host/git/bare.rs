@@ -101,7 +101,7 @@ pub struct RefChange {
     pub to: Option<String>,
 }
 
-/// What became of a push.
+/// The outcome of a push.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PushOutcome {
     /// All references have changed.
@@ -387,7 +387,7 @@ impl BareRepository {
             return PushOutcome::Done;
         }
         let out = String::from_utf8_lossy(&answer.out);
-        // One line for each reference: flag, names, and in brackets what became of it.
+        // One line for each reference: flag, names, and in brackets whether it was updated.
         let refused: Vec<_> = out.lines().filter(|line| line.starts_with('!')).collect();
         // What a rule of the repository declined, it will decline the next time. Of the others in the push git says that as well.
         let declined = refused.iter().find(|line| !is_stale(line) && !line.contains("atomic"));

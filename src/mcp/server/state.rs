@@ -27,9 +27,9 @@ struct StateCall {
     mode: Option<String>,
     /// Whether the mode is active.
     active: Option<bool>,
-    /// How often it has begun again.
+    /// The number of iterations so far.
     iteration: Option<u64>,
-    /// How often it may.
+    /// The greatest number of iterations that is allowed.
     max_iterations: Option<u64>,
     /// Its phase.
     current_phase: Option<String>,
@@ -39,11 +39,11 @@ struct StateCall {
     started_at: Option<String>,
     /// When it ended (RFC 3339).
     completed_at: Option<String>,
-    /// How it ended, in older words.
+    /// The outcome, in the words of older versions.
     run_outcome: Option<String>,
     /// finished, blocked, failed, userinterlude or askuserQuestion.
     lifecycle_outcome: Option<String>,
-    /// The same, in older words.
+    /// The same as `lifecycle_outcome`, in the words of older versions.
     terminal_outcome: Option<String>,
     /// What went wrong.
     error: Option<String>,

@@ -51,7 +51,7 @@ pub struct S3Carrier {
 #[derive(Debug, Clone, Copy, Default)]
 struct Races {
     lost: u32,
-    /// When it was looked who won the last one.
+    /// When this writer last looked who had won.
     looked: Option<Instant>,
     /// How long it took from a look to the answer to the commit that was decided on it. Another writer who commits in
     /// that time wins.
@@ -172,7 +172,7 @@ impl S3Carrier {
             }
             // The marker of a run that is over may be replaced.
             PutAnswer::Done if !put.is_over => put.work.freed.iter().for_each(|key| markers.free(key)),
-            // The log says that another commit has the place: the markers count no more, or they are that one's.
+            // The log says that another commit has the place: the markers no longer count, or they are that one's.
             _ => {}
         }
         Ok(answer)
@@ -224,7 +224,7 @@ impl S3Carrier {
         }
     }
 
-    /// Lists a run as open no more that another writer has ended long ago.
+    /// Removes a run from the list of open runs if another writer has ended it long ago.
     fn take_back(&self, run: &RunId, deadline: Instant) {
         let [open, over] = [OPEN, OVER].map(|state| format!("{state}{}", key_of(run)));
         if let Ok(Some(_)) = self.requests.get(&over, deadline) {

@@ -77,7 +77,7 @@ pub(super) struct Upload<'a> {
     pub(super) is_over: Option<bool>,
 }
 
-/// What became of an upload.
+/// Whether an upload succeeded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum UploadOutcome {
     Done,

@@ -61,7 +61,7 @@ pub(super) enum TakenBy {
     Other(RunId),
 }
 
-/// What became of the commit of a marker.
+/// Whether the commit of a marker is in the log.
 enum Owner {
     /// It is in the log, and its run is open.
     Open,
@@ -159,7 +159,7 @@ impl Markers<'_> {
         }
     }
 
-    /// What became of the commit of a marker of `run`.
+    /// Whether the commit of a marker of `run` is in the log.
     fn owner(&self, run: &RunId, marker: &Marker) -> Result<Owner, NoAnswer> {
         let log = BucketLog { requests: self.requests, run, deadline: self.deadline };
         let end = log.end()?;

@@ -23,7 +23,7 @@ pub struct StoreAsker {
     _end: Option<Sender<()>>,
 }
 
-/// What became of the questions, for the reader.
+/// What the store answered, for the reader.
 #[derive(Debug, Clone, Default)]
 struct SharedNews(Arc<Mutex<StoreNews>>);
 

@@ -46,8 +46,8 @@ impl Keeper {
     /// # Errors
     /// As [`Feed::open`].
     pub fn open(cx: &Context, poll: bool, tell: impl Fn(PathBuf) + Send + 'static) -> Result<Self> {
-        // The watcher's thread starts before the runs are read: one that starts later takes over the memory of the threads
-        // that read them, and the owner's thread then needs as much again.
+        // The watcher's thread starts before the runs are read. Started later, it would get the allocator's arena of a
+        // thread that read them, and this thread would allocate as much memory a second time.
         let watcher = if poll { None } else { Watcher::new(tell).ok() };
         let asker = StoreAsker::begin(cx);
         let feed = Feed::open(&cx.offline())?;

@@ -25,7 +25,7 @@ pub struct GateReport {
     pub phase: StateName,
     /// The workflow's description of it: what must be true.
     pub description: Option<String>,
-    /// How it stands.
+    /// Whether it was approved or rejected, or is still to be decided.
     pub status: GateStatus,
     /// The commands that it requires and that were not seen to pass on the files as they are. Running one takes the decision back.
     pub unproved: Vec<MissingProof>,

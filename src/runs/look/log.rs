@@ -53,7 +53,7 @@ pub struct LogReport {
 pub struct SkippedLine {
     /// Its number in the file, from 1.
     pub line: usize,
-    /// What it is instead.
+    /// Why it is not an event.
     pub why: String,
     /// Its beginning.
     pub text: String,

@@ -27,7 +27,7 @@ pub(in crate::runs) fn append_and_warn(
     Ok(seq)
 }
 
-/// Closes the question of the interview that `recorded` gives up: its document goes on asking, and the run waits no more.
+/// Closes the question of the interview that `recorded` gives up: its document goes on asking, and the run no longer waits.
 ///
 /// # Errors
 /// Those of reading the log and of [`Transaction::append`].

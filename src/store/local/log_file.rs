@@ -123,7 +123,7 @@ impl LockedLog {
     /// lines, those of [`LogTail::end`]'s newer events are written once more in place: their writers may not have
     /// flushed them, and a flush of theirs may have failed since; then only what is written afresh is flushed.
     ///
-    /// `prepared` is flushed as well, after the log. Returns what became of that.
+    /// `prepared` is flushed as well, after the log. Returns whether that succeeded.
     ///
     /// # Errors
     /// As [`Self::commit`]; [`StoreError::Unconfirmed`] also if the lines are flushed and the lock cannot be taken again.

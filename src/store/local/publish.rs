@@ -35,8 +35,8 @@ impl LockedRun<'_> {
         for merged_before in 0..MERGE_TRIES {
             let swapped_out = dir.read_text(RUN_TMP, limits::RUN_BYTES)?;
             if swapped_out == expected || merged_before == 0 && swapped_out.as_deref().is_some_and(&is_own) {
-                // After two merges this is the first one. The second took its place, and was made of a save that knew
-                // nothing of the save in the first.
+                // After two merges, this text is the first merge. The second replaced it, but was made from a save
+                // whose author had not seen the save in the first. So the first is kept aside.
                 return if merged_before > 1 { self.set_text_aside(RUN_TMP, now) } else { Ok(dir.remove(RUN_TMP)?) };
             }
             let Some(merged) = swapped_out.as_deref().and_then(&mut *merge) else {

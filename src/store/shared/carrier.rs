@@ -174,11 +174,11 @@ pub struct Put<'a> {
     pub is_over: bool,
     /// The files of evidence that these lines name.
     pub evidence: &'a [Vec<u8>],
-    /// What the run is about from now on, and what no more. It is decided together with the lines.
+    /// What the run is about from now on, and what it is no longer about. It is decided together with the lines.
     pub work: &'a WorkChange,
 }
 
-/// What became of [`Carrier::put`].
+/// The outcome of [`Carrier::put`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PutAnswer {
     /// The lines are there, and stay.
@@ -201,7 +201,7 @@ pub enum PutAnswer {
 /// Why a carrier gave no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoAnswer {
-    /// It was not reached; the text says what was tried and what became of it. A later try may succeed.
+    /// It was not reached; the text says what was tried and why that failed. A later try may succeed.
     NotReached(String),
     /// It answered that it fails; the text has its answer. A later try may succeed.
     Failed(String),

@@ -1,4 +1,4 @@
-//! Puts lines at the carrier, and finds out what became of them.
+//! Puts lines at the carrier, and finds out whether they are in the log.
 
 use std::io;
 use std::thread;

@@ -28,7 +28,7 @@ const HEAD_BYTES: usize = 16 * 1024;
 /// The most headers of a request.
 const HEADERS: usize = 100;
 
-/// Serves connections for ever.
+/// Serves connections until the process ends.
 pub(super) async fn serve(listener: TcpListener, gate: Arc<Gate>, router: Router) -> Result<()> {
     let room = Arc::new(Room::default());
     loop {

@@ -1,7 +1,7 @@
 //! The feeds of the projects. Subscribers get a notice of each run that changed, and ask the feed.
 //!
-//! One thread does everything that reads files, one thing after the other: it looks for changes and makes what pages show.
-//! Two would wait for each other at the same feed, and each would keep the memory that it needed once.
+//! One thread reads all files: it looks for changes and renders what pages show, one task after the other. A second thread
+//! would mostly wait for the same feed, and the allocator would keep the memory for the longest log once for each thread.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -135,7 +135,7 @@ impl Live {
         self.ring().back().map_or(0, |notice| notice.n)
     }
 
-    /// `FEED:N`: which changes a client knows that has got all of them.
+    /// `FEED:N`: the position of a client that has received every notice so far.
     pub(super) fn since(&self) -> String {
         format!("{}:{}", self.id, self.last())
     }

@@ -1,7 +1,7 @@
 //! The server, in builds with the feature `serve`.
 //!
 //! One thread serves all connections, one more reads files, and a few are for actions, which may wait for a writer. `axum::serve`
-//! waits for ever for the head of a request, so connections are accepted here: a limited number, each with limits of time.
+//! has no time limit for the head of a request, so connections are accepted here: a limited number, each with time limits.
 
 mod accept;
 mod actions;

@@ -71,7 +71,7 @@ fn fill(report: &ReplayReport, page: &mut TextPage) {
     }
 }
 
-/// The word for what became of a command.
+/// The word for how a command ran again.
 fn headline(one: &ReplayedCommand) -> (Style, &'static str) {
     match (&one.again, &one.why_not) {
         (None, Some(_)) => (CARE, "not run"),

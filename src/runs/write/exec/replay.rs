@@ -33,7 +33,7 @@ pub struct ReplayRequest {
     pub activity: Option<String>,
     /// Whether they run on the commit that they ran on, checked out in a temporary directory.
     pub clean: bool,
-    /// Which of them run.
+    /// Which of the commands run.
     pub consent: ReplayConsent,
     /// Where their output goes as it comes.
     pub output: PassOn,
@@ -68,7 +68,7 @@ pub struct ReplayReport {
     pub warnings: Vec<String>,
 }
 
-/// A command that was recorded, and what became of it now.
+/// A command that was recorded, and how it ran now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ReplayedCommand {
     /// The number of its record.
@@ -220,10 +220,10 @@ struct ReplayPlace {
     _copy: Option<CommitCopy>,
 }
 
-/// What became of a command that ran again.
+/// How a command that ran again ended.
 enum ReplayOutcome {
     Compared(ReplayComparison),
-    /// A signal came to this program and was passed on to it, so how it ended says nothing about it.
+    /// This program got a signal and passed it on, so the end of the command shows nothing.
     EndedBy(i32),
 }
 
