@@ -130,8 +130,8 @@ impl Reading {
                 field => field,
             };
             let is_there = match state.get(key) {
-                Some(value) => field.is_said_by(value) || value.tree == Tree::Null && field.is_nothing(),
-                None => field.is_nothing(),
+                Some(value) => field.is_value_of(value) || value.tree == Tree::Null && field.may_be_absent(),
+                None => field.may_be_absent(),
             };
             // What is there already keeps the way a person wrote it.
             if !is_there {
@@ -212,7 +212,7 @@ fn is_changed_state(old: &Node, new: &Node, changes: &[(&str, Field)]) -> bool {
             }
         }
         if let Some(field) = change
-            && !field.is_said_by(value)
+            && !field.is_value_of(value)
         {
             return false;
         }

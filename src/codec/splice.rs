@@ -51,7 +51,7 @@ impl Field {
     }
 
     /// Whether `node` has this value.
-    pub(super) fn is_said_by(&self, node: &Node) -> bool {
+    pub(super) fn is_value_of(&self, node: &Node) -> bool {
         match (self, &node.tree) {
             (Self::Null | Self::Absent, Tree::Null) => true,
             (Self::Text(text), Tree::Text(said)) => text == said.as_str(),
@@ -69,7 +69,7 @@ impl Field {
     }
 
     /// Whether a text without the key has the same meaning.
-    pub(super) fn is_nothing(&self) -> bool {
+    pub(super) fn may_be_absent(&self) -> bool {
         matches!(self, Self::List(list) if list.is_empty()) || matches!(self, Self::Absent)
     }
 }

@@ -6,7 +6,7 @@ use crate::codec::Place;
 use crate::doctor::codes::severity;
 use crate::doctor::report::{FindingReport, FindingState, Severity};
 use crate::model::{Help, RunId};
-use crate::store::local::Shelf;
+use crate::store::local::DirLevel;
 
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq)]
@@ -129,7 +129,7 @@ pub(super) enum RepairStep {
     /// Adds lines to a file of `.flow`.
     AddLines(&'static str, Vec<String>),
     /// Moves a name of `.flow` or `runs/` to the project's quarantine.
-    ShelveInFlow(Shelf, String),
+    ShelveInFlow(DirLevel, String),
     /// Puts what the store has lost of a run there again, from the copy here.
     PutAgain(RunId),
     /// Moves a name of the run to its quarantine.
@@ -156,8 +156,8 @@ impl RepairStep {
         match self {
             Self::Complete => "complete .flow as `flow init` does".to_owned(),
             Self::AddLines(file, lines) => format!("add to .flow/{file}: {}", lines.join(", ")),
-            Self::ShelveInFlow(Shelf::Top, name) => format!("move {name} to .flow/.quarantine"),
-            Self::ShelveInFlow(Shelf::Inner, name) => format!("move runs/{name} to .flow/.quarantine"),
+            Self::ShelveInFlow(DirLevel::Top, name) => format!("move {name} to .flow/.quarantine"),
+            Self::ShelveInFlow(DirLevel::Inner, name) => format!("move runs/{name} to .flow/.quarantine"),
             Self::PutAgain(run) => format!("put into the store what it lacks of {run}"),
             Self::Shelve(name) => format!("move {name} to the run's .quarantine"),
             Self::Rebuild => "move run.yaml to the run's .quarantine and rebuild it from the log".to_owned(),

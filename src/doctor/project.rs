@@ -18,7 +18,7 @@ use crate::host::lock_holder;
 use crate::interviews::{self, SCRIPT_SUFFIX, own_scripts};
 use crate::model::{Explain as _, Help, RunId, WorkflowId, limits};
 use crate::runs::{Error, OpenedProject};
-use crate::store::local::Shelf;
+use crate::store::local::DirLevel;
 use crate::store::local::layout::{
     GITATTRIBUTES, GITATTRIBUTES_FILE, GITIGNORE, GITIGNORE_FILE, INIT_TMP, INTERVIEWS, LOCK, NEW_RUN, OWN_NAMES,
     PRUNED, PRUNING, QUARANTINE, RUNS, SCHEMAS as SCHEMA_DIR, STATE, WORKFLOWS,
@@ -122,7 +122,7 @@ fn name_in_flow(disk: &dyn Disk, root: &Path, entry: &Entry, trust: Trust, found
     let lock = Entry::of(disk, &root.join(LOCK));
     let creating =
         matches!(lock, Ok(Some(lock)) if lock_holder(lock.id.1).is_some_and(|pid| pid != std::process::id()));
-    let aside = RepairStep::ShelveInFlow(Shelf::Top, name.to_owned());
+    let aside = RepairStep::ShelveInFlow(DirLevel::Top, name.to_owned());
     if name.starts_with(NEW_RUN) {
         if !creating {
             let message = "a run that was being created when its creator died";
@@ -156,7 +156,7 @@ fn rules(disk: &dyn Disk, root: &Path, name: &'static str, wanted: &str, code: &
     let path = root.join(name);
     match Entry::of(disk, &path) {
         Ok(Some(entry)) if entry.kind != FileKind::File => {
-            let mend = RepairStep::ShelveInFlow(Shelf::Top, name.to_owned());
+            let mend = RepairStep::ShelveInFlow(DirLevel::Top, name.to_owned());
             return odd_kind(&entry, name, FileKind::File, found).mend(mend);
         }
         Ok(Some(entry)) if entry.len > limits::JOURNAL_BYTES as u64 => {
@@ -306,7 +306,7 @@ fn runs(disk: &dyn Disk, root: &Path, trust: Trust, found: &mut Findings) {
     let mut twins: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for entry in &all {
         let Some(name) = name_of(entry, "stray_file", found) else { continue };
-        let aside = RepairStep::ShelveInFlow(Shelf::Inner, name.to_owned());
+        let aside = RepairStep::ShelveInFlow(DirLevel::Inner, name.to_owned());
         match (entry.kind, RunId::new(name)) {
             (FileKind::Directory, Ok(_)) => {
                 twins.entry(name.to_ascii_lowercase()).or_default().push(name);

@@ -15,7 +15,7 @@ use crate::model::{Explain as _, RunId, Timestamp};
 use crate::runs::write::transaction::transact;
 use crate::runs::{OpenedProject, Result, work_of};
 use crate::store::local::layout::RUN_FILE;
-use crate::store::local::{RunDir, Shelf};
+use crate::store::local::{DirLevel, RunDir};
 use crate::store::{ActivityFile, StoredRun as _};
 
 /// The highest number of rounds; each finds only what the round before could not see.
@@ -179,8 +179,8 @@ impl<'a> Mending<'a> {
         let actions = findings.actions();
         for action in actions.iter().filter(|action| action.is_mending()) {
             match action {
-                RepairStep::Shelve(name) => drop(locked.set_aside(Shelf::Top, name, now)?),
-                RepairStep::Rebuild => drop(locked.set_aside(Shelf::Top, RUN_FILE, now)?),
+                RepairStep::Shelve(name) => drop(locked.set_aside(DirLevel::Top, name, now)?),
+                RepairStep::Rebuild => drop(locked.set_aside(DirLevel::Top, RUN_FILE, now)?),
                 RepairStep::OwnLog => locked.own_log()?,
                 RepairStep::RewriteLog => {
                     if let Some(rewrite) = &rewrite {

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use serde_json::json;
 
-use crate::drive::agent::{self, FinishedState, Position};
+use crate::drive::agent::{self, FinishedState, GraphPosition};
 use crate::drive::driven::Drive;
 use crate::drive::report::{DriveReport, DriveStop, report};
-use crate::engine::{Caller, Drift, History, Presence};
+use crate::engine::{Caller, Drift, History, HoldState};
 use crate::machine::{Machine, in_words};
 use crate::model::{ReportType, RunId, RunStatus, StateName, StepReport, StepStatus, Suggestion, WorkflowId};
 use crate::runs::advice::{Alternative, adopt};
@@ -17,7 +17,7 @@ use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::reading::{Runs, reasons};
 use crate::runs::open::view::for_reading;
 use crate::runs::processes::{driver_left, left_in};
-use crate::runs::{ClaimRequest, Error, OpenedProject, Result, claim, place_of_caller, presence};
+use crate::runs::{ClaimRequest, Error, OpenedProject, Result, claim, hold_state, place_of_caller};
 
 /// The run to continue: the one that is named, or the only open run of the workflow; none if a new run is to begin.
 pub(super) fn run_to_drive(project: &OpenedProject, workflow: &str, named: Option<&str>) -> Result<Option<RunId>> {
@@ -115,7 +115,7 @@ pub(super) fn take_up(
     // A claim names the driver, which is then alive. Without a claim, a command that a dead driver left may still be
     // running.
     let caller = Caller { session: Some(drive.session.clone()), ..Caller::default() };
-    let held = presence(project, view.history.hold(), &caller)? == Presence::HeldByOther;
+    let held = hold_state(project, view.history.hold(), &caller)? == HoldState::HeldByOther;
     let begun = phase.as_ref().filter(|here| state.document().state.steps.get(here).is_some_and(StepStatus::is_open));
     if !held
         && let Some(here) = begun
@@ -136,7 +136,7 @@ pub(super) fn take_up(
 pub(super) struct DrivenRun {
     /// The graph; none if the run has none pinned and today's cannot be used either.
     pub(super) machine: Option<Machine>,
-    pub(super) standing: Position,
+    pub(super) standing: GraphPosition,
     pub(super) context: agent::Context,
     /// The run's current state, if it has an open question.
     pub(super) asks: Option<StateName>,
@@ -150,7 +150,7 @@ pub(super) struct DrivenRun {
 
 impl DrivenRun {
     pub(super) fn new(machine: Option<Machine>) -> Self {
-        let (standing, context) = (Position::New, agent::Context::default());
+        let (standing, context) = (GraphPosition::New, agent::Context::default());
         Self { machine, standing, context, asks: None, warnings: Vec::new(), file: None, stored_dir: None }
     }
 
@@ -189,15 +189,15 @@ impl DrivenRun {
             self.asks = Some(here.clone());
         }
         self.standing = match run.steps.get(&here) {
-            Some(StepStatus::Running | StepStatus::Waiting) => Position::In(here),
+            Some(StepStatus::Running | StepStatus::Waiting) => GraphPosition::In(here),
             Some(StepStatus::Completed | StepStatus::Skipped) => {
                 let mut reports = history.reports().iter().rev();
                 let latest = reports.find(|report| matches!(report.own_step(), Some((state, _)) if *state == here));
                 let named = latest.and_then(|report| report.text("next_state")).map(str::to_owned);
-                Position::Behind { state: here, named }
+                GraphPosition::Behind { state: here, named }
             }
             // The state has to begin, for the first time or again.
-            Some(StepStatus::Failed | StepStatus::NotStarted) | None => Position::At(here),
+            Some(StepStatus::Failed | StepStatus::NotStarted) | None => GraphPosition::At(here),
         };
     }
 }

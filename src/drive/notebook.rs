@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::drive::agent::{
-    self, Agent, Chooser, FinishedState, Notebook, Position, Registry, RegistryError, StateHandler,
+    self, Agent, Chooser, FinishedState, GraphPosition, Notebook, Registry, RegistryError, StateHandler,
 };
 use crate::drive::command::{DriverCommands, things};
 use crate::drive::driven::{Audience, Drive, given, given_last, tell};
@@ -192,9 +192,9 @@ impl<'p> RunNotebook<'p> {
         chooser: impl Chooser + 'm,
     ) -> std::result::Result<Agent<'m, Self>, RegistryError> {
         let handler = StateHandler::new(self.machine.clone(), registry)?;
-        let standing = std::mem::replace(&mut self.known.standing, Position::New);
+        let standing = std::mem::replace(&mut self.known.standing, GraphPosition::New);
         let context = std::mem::take(&mut self.known.context);
-        if standing != Position::New {
+        if standing != GraphPosition::New {
             // The run exists, and may stop before another state begins.
             self.remember();
         }

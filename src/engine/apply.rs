@@ -215,12 +215,12 @@ impl RunState {
         set(&mut run.state.current_activity, &changes.current_activity);
         set(&mut run.state.completed_activities, &changes.completed_activities);
         set(&mut run.state.blocked_reason, &changes.blocked_reason);
-        self.take_back(&completed, changes);
+        self.reset_steps(&completed, changes);
     }
 
     /// Resets steps that a person wants to be done again: those whose activity was removed from the completed ones, and
     /// the step into which the run was set back.
-    fn take_back(&mut self, completed: &IdList, changes: &RunChanges) {
+    fn reset_steps(&mut self, completed: &IdList, changes: &RunChanges) {
         let state = &mut self.run.state;
         let set_back = changes.current_phase.as_ref().and_then(Option::as_ref);
         for (step, status) in state.steps.iter_mut() {

@@ -205,18 +205,18 @@ impl<'a> States<'a> {
         (state.status, state.blocked_reason) = (status.status, status.blocked_reason.clone());
         let place = self.place(machine, settled);
         (state.current_phase, state.other_phases) = (place.current_phase.clone(), place.other_phases.clone());
-        state.current_activity = match self.pick(|run| &run.current_activity) {
-            Pick::Ours => ours.current_activity.clone(),
+        state.current_activity = match self.changed_side(|run| &run.current_activity) {
+            ChangedSide::Ours => ours.current_activity.clone(),
             // The replayed events of `theirs` come last.
-            Pick::Theirs | Pick::Both => theirs.current_activity.clone(),
+            ChangedSide::Theirs | ChangedSide::Both => theirs.current_activity.clone(),
         };
         state.completed_activities = self.completed(twice);
         state.open_activities = self.open();
-        let holder = match self.pick(|run| (&run.session, run.epoch)) {
-            Pick::Theirs => theirs,
+        let holder = match self.changed_side(|run| (&run.session, run.epoch)) {
+            ChangedSide::Theirs => theirs,
             // The later claim took the run from the earlier one.
-            Pick::Both if theirs.epoch > ours.epoch => theirs,
-            Pick::Ours | Pick::Both => ours,
+            ChangedSide::Both if theirs.epoch > ours.epoch => theirs,
+            ChangedSide::Ours | ChangedSide::Both => ours,
         };
         (state.session, state.epoch) = (holder.session.clone(), holder.epoch);
         // No number is used twice, on whichever branch it was given.
@@ -234,18 +234,18 @@ impl<'a> States<'a> {
     }
 
     /// Which history changed a value since `base`.
-    fn pick<T: PartialEq>(&self, value: impl Fn(&'a OwnedState) -> T) -> Pick {
-        pick(&[self.base, self.ours, self.theirs].map(value))
+    fn changed_side<T: PartialEq>(&self, value: impl Fn(&'a OwnedState) -> T) -> ChangedSide {
+        changed_side(&[self.base, self.ours, self.theirs].map(value))
     }
 
     /// The history whose status is taken: if both changed it, the one that is further on.
     fn status(&self, settled: &mut Vec<String>) -> &'a OwnedState {
         let Self { ours, theirs, .. } = self;
-        match self.pick(|run| (run.status, &run.blocked_reason)) {
-            Pick::Ours => ours,
-            Pick::Theirs => theirs,
-            Pick::Both if ours.status == theirs.status => ours,
-            Pick::Both => {
+        match self.changed_side(|run| (run.status, &run.blocked_reason)) {
+            ChangedSide::Ours => ours,
+            ChangedSide::Theirs => theirs,
+            ChangedSide::Both if ours.status == theirs.status => ours,
+            ChangedSide::Both => {
                 let is_theirs = rank(theirs.status) > rank(ours.status);
                 let (stands, not) = if is_theirs { (theirs, ours) } else { (ours, theirs) };
                 settled.push(format!("the run was {} and {}: it is {}", stands.status, not.status, stands.status));
@@ -257,10 +257,10 @@ impl<'a> States<'a> {
     /// The history whose place is taken: if both moved the run, the one that is further on.
     fn place(&self, machine: Option<&Machine>, settled: &mut Vec<String>) -> &'a OwnedState {
         let Self { ours, theirs, .. } = self;
-        match self.pick(|run| (&run.current_phase, &run.other_phases)) {
-            Pick::Ours => return ours,
-            Pick::Theirs => return theirs,
-            Pick::Both => {}
+        match self.changed_side(|run| (&run.current_phase, &run.other_phases)) {
+            ChangedSide::Ours => return ours,
+            ChangedSide::Theirs => return theirs,
+            ChangedSide::Both => {}
         }
         let stands = match (&ours.current_phase, &theirs.current_phase, machine) {
             (Some(here), Some(there), Some(machine)) if leads_to(machine, here, there) => theirs,
@@ -300,9 +300,9 @@ impl<'a> States<'a> {
         let mut list = IdList::default();
         let only_theirs = theirs.open_activities.iter().filter(|id| !ours.open_activities.contains(id));
         for id in ours.open_activities.iter().chain(only_theirs) {
-            let from = match self.pick(|run| run.open_activities.contains(id)) {
-                Pick::Theirs => theirs,
-                Pick::Ours | Pick::Both => ours,
+            let from = match self.changed_side(|run| run.open_activities.contains(id)) {
+                ChangedSide::Theirs => theirs,
+                ChangedSide::Ours | ChangedSide::Both => ours,
             };
             if from.open_activities.contains(id) {
                 list.push(id);
@@ -315,10 +315,10 @@ impl<'a> States<'a> {
     fn steps(&self) -> Steps {
         let mut steps = self.ours.steps.clone();
         for (step, reported) in self.theirs.steps.iter() {
-            let is_theirs = match self.pick(|run| run.steps.get(step)) {
-                Pick::Ours => false,
-                Pick::Theirs => true,
-                Pick::Both => reported.is_done() && !steps.get(step).is_some_and(StepStatus::is_done),
+            let is_theirs = match self.changed_side(|run| run.steps.get(step)) {
+                ChangedSide::Ours => false,
+                ChangedSide::Theirs => true,
+                ChangedSide::Both => reported.is_done() && !steps.get(step).is_some_and(StepStatus::is_done),
             };
             if is_theirs {
                 steps.set(step, reported);
@@ -398,30 +398,30 @@ fn rank(status: RunStatus) -> u8 {
     }
 }
 
-enum Pick {
+enum ChangedSide {
     Ours,
     Theirs,
     Both,
 }
 
 /// Which side changed a value since `base`.
-fn pick<T: PartialEq>([base, ours, theirs]: &[T; 3]) -> Pick {
+fn changed_side<T: PartialEq>([base, ours, theirs]: &[T; 3]) -> ChangedSide {
     if ours == theirs || theirs == base {
-        Pick::Ours
+        ChangedSide::Ours
     } else if ours == base {
-        Pick::Theirs
+        ChangedSide::Theirs
     } else {
-        Pick::Both
+        ChangedSide::Both
     }
 }
 
 /// The value to take. If both changed it, takes `ours` and adds a message.
 fn three_way<T: PartialEq + Clone + Serialize>(name: &str, of: [&T; 3], settled: &mut Vec<String>) -> T {
     let [_, ours, theirs] = of;
-    match pick(&of) {
-        Pick::Ours => ours.clone(),
-        Pick::Theirs => theirs.clone(),
-        Pick::Both => {
+    match changed_side(&of) {
+        ChangedSide::Ours => ours.clone(),
+        ChangedSide::Theirs => theirs.clone(),
+        ChangedSide::Both => {
             let here = serde_json::to_string(ours).unwrap_or_default();
             let there = serde_json::to_string(theirs).unwrap_or_default();
             settled.push(format!("{name} was {here} and {there}: it is {here}"));

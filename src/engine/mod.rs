@@ -55,7 +55,7 @@ pub(crate) use leave::{complete_by_leaving, refuse_held};
 pub(crate) use past::attempt::Attempt;
 pub use past::fork::requests_of;
 pub(crate) use past::fork::taken_over;
-pub use past::history::{History, Judgement, NoTrail, Trail};
+pub use past::history::{History, NoTrail, ProofCheck, Trail};
 pub(crate) use past::history::{Hold, UnitWork};
 pub(crate) use past::interviews::{BegunInterview, begun_about, interview_activity, interview_unit, may_be_interview};
 pub(crate) use past::phases::SkippedPhase;
@@ -79,7 +79,7 @@ pub use report::{Emit, Report, Supply};
 pub(crate) use resume::undecided;
 #[doc(hidden)]
 pub use resume::{CompletedActivity, Damage, Drift};
-pub use resume::{Limit, Next, Outlook, Plan, Presence, resume};
+pub use resume::{HoldState, Limit, Next, Outlook, Plan, resume};
 #[doc(hidden)]
 pub use retry::{Retry, is_retry_of, retry};
 pub use state::RunState;

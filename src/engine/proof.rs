@@ -6,7 +6,7 @@
 
 use crate::engine::fresh::files_before;
 use crate::engine::past::demands::{Demand, DroppedRequirement};
-use crate::engine::{Attempt, History, Judgement, Refusal, Trail};
+use crate::engine::{Attempt, History, ProofCheck, Refusal, Trail};
 use crate::machine::{Machine, Requirement};
 use crate::model::{
     ActivityStatus, Execution, ExecutionEnd, MissingProof, Number, Obstacle, OwnedState, RunStatus, StateName,
@@ -108,9 +108,9 @@ impl RequiredCommand<'_> {
         let why = match &self.found {
             Err(why) => why.clone(),
             Ok(attempt) => match trail.judge(self.requirement, attempt) {
-                Judgement::Holds => return Ok(None),
-                Judgement::DoesNot(why) => why,
-                Judgement::NotLooked => {
+                ProofCheck::Holds => return Ok(None),
+                ProofCheck::DoesNot(why) => why,
+                ProofCheck::NotLooked => {
                     let why = "whether it holds for the present files was not looked at".to_owned();
                     return Err(Refusal::NotProved { missing: vec![self.missing(why)], looked: false });
                 }

@@ -15,7 +15,7 @@ use crate::engine::{Attempt, GateTurn, History, InDoubt, PhaseWork, held_by};
 use crate::machine::{Machine, in_words};
 use crate::model::{ActivityStatus, GateStatus, MissingProof, RunStatus, StateName, StepStatus, Timestamp, counted};
 
-pub use outlook::{Damage, Drift, Outlook, Presence};
+pub use outlook::{Damage, Drift, HoldState, Outlook};
 pub use plan::{CompletedActivity, Limit, Next, Plan};
 
 /// Finds the next safe action. Pure: the same arguments give the same plan.
@@ -120,7 +120,7 @@ fn find_verdict(
         }
         RunStatus::Active => {}
     }
-    if let (Presence::HeldByOther, Some(session)) = (outlook.presence, &state.session) {
+    if let (HoldState::HeldByOther, Some(session)) = (outlook.hold_state, &state.session) {
         return (Verdict::Held, format!("session {session} holds the run"), next(Action::TakeOver));
     }
     // A command that runs after the decision would take it back, so what the gate's phase requires comes before.
@@ -166,26 +166,26 @@ fn find_verdict(
         return to_do(history, outlook.machine, behind, work);
     }
     if let Some(first) = required {
-        return prove(outlook.machine, first);
+        return plan_required(outlook.machine, first);
     }
     let plan = plan_to_go_on(history, outlook.machine, doubtful);
-    to_prove(history, outlook, &plan.2).unwrap_or(plan)
+    required_before(history, outlook, &plan.2).unwrap_or(plan)
 }
 
 /// The plan to run a command that a phase requires.
-fn prove(machine: Option<&Machine>, first: MissingProof) -> VerdictAndNext {
+fn plan_required(machine: Option<&Machine>, first: MissingProof) -> VerdictAndNext {
     let reason = first.to_string();
     let choices = choices(machine, Some(&first.phase));
     (Verdict::Continue, reason, Next { action: Action::RunCommand, phase: Some(first.phase), choices })
 }
 
 /// The plan to run a command that a phase requires, if nothing else is left to do here, and the run may not go on without.
-fn to_prove(history: &History, outlook: &Outlook<'_>, next: &Next) -> Option<VerdictAndNext> {
+fn required_before(history: &History, outlook: &Outlook<'_>, next: &Next) -> Option<VerdictAndNext> {
     if !matches!(next.action, Action::StartPhase | Action::ChoosePhase | Action::Complete) {
         return None;
     }
     let first = unproved(history, outlook).into_iter().next()?;
-    Some(prove(outlook.machine, first))
+    Some(plan_required(outlook.machine, first))
 }
 
 /// What is missing of what the run still has to show, as far as it is known.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::engine::{CompletedActivity, EvidenceState};
 use crate::model::{MissingProof, Number, RunStatus, SessionId, is_terminal_control};
-use crate::runs::commands::prove;
+use crate::runs::commands::required_command;
 use crate::runs::{
     BriefReport, GoingOn, OtherWorktree, Overview, RunPosition, SeenCommands, WorkflowEntry, passed_over_in_words,
 };
@@ -57,7 +57,7 @@ pub(super) fn text(overview: &Overview, session: Option<&SessionId>) -> Option<S
 pub(super) fn with_requirements(mut text: String, going_on: &GoingOn) -> String {
     let run = &going_on.report.position.run_id;
     for one in &going_on.unproved {
-        let (MissingProof { phase, exec, why, .. }, command) = (one, prove(run, one));
+        let (MissingProof { phase, exec, why, .. }, command) = (one, required_command(run, one));
         text.push_str(&format!("\nThe phase {phase} requires {exec} to be seen to pass: {why}. Run: `{command}`"));
     }
     text

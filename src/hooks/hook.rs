@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::hooks::brief;
-use crate::hooks::output::{context, go_on, plain};
+use crate::hooks::output::{context, continuation, plain};
 use crate::hooks::payload::{Event, HostInput, Payload, host};
 use crate::model::{Explain, SessionId};
 use crate::modes::{self, ModePromptRequest, ModeScope};
@@ -234,7 +234,7 @@ fn prompt_modes(cx: &Context, patient: &Context, session: &SessionId, text: &str
 fn stop(cx: &Context, host: AgentHost, session: &SessionId, wanted: StopOptions) -> runs::Result<String> {
     let Some(going_on) = runs::going_on(cx, host, session, wanted)? else { return Ok(String::new()) };
     let text = brief::of_run(&going_on.report, Some(session));
-    Ok(go_on(host, &brief::with_requirements(text, &going_on)))
+    Ok(continuation(host, &brief::with_requirements(text, &going_on)))
 }
 
 /// Claude Code adds this line to its request for a summary. The hook at the start after the compaction brings the rest.

@@ -25,7 +25,7 @@ pub(super) fn plain(text: &str) -> String {
 }
 
 /// Tells the host to go on with `text`.
-pub(super) fn go_on(host: AgentHost, text: &str) -> String {
+pub(super) fn continuation(host: AgentHost, text: &str) -> String {
     let answer = match host.hooks().wire {
         Wire::Specific(None) => return context(host, "Stop", text),
         Wire::Specific(Some(decision)) => json!({ "decision": decision, "reason": text }),

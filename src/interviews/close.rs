@@ -11,7 +11,7 @@ use crate::interviews::document_file::{DocumentFile, pad, script_of};
 use crate::interviews::error::{Error, Result};
 use crate::interviews::fault::InterviewFault;
 use crate::interviews::link::{InterviewEnd, end_in_waiting_runs, update_run};
-use crate::interviews::pad::{InterviewAnswer, Outlook, SectionChange, Step};
+use crate::interviews::pad::{InterviewAnswer, InterviewProgress, SectionChange, Step};
 use crate::model::{Help, Kind, Problem};
 use crate::runs::context::Context;
 use crate::runs::{self, Source};
@@ -92,7 +92,7 @@ pub fn finish(cx: &Context, request: &FinishRequest) -> Result<InterviewFinishRe
             return Err(InterviewFault::ChangedMeanwhile);
         }
         let document = file.document(text);
-        let Outlook { step, metadata, .. } = script.outlook(&document, pad(&document)?);
+        let InterviewProgress { step, metadata, .. } = script.outlook(&document, pad(&document)?);
         if !request.early
             && let Step::Open { number, question } | Step::Ask { number, question } = step
         {

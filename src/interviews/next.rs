@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::interviews::document_file::{DocumentFile, pad, script_of};
 use crate::interviews::error::Result;
 use crate::interviews::pad::{
-    InterviewAnswer, InterviewDocument, Metadata, Mode, Outlook, Pad, PadEntry, Script, Step,
+    InterviewAnswer, InterviewDocument, InterviewProgress, Metadata, Mode, Pad, PadEntry, Script, Step,
 };
 use crate::model::{Suggestion, named};
 use crate::runs::context::Context;
@@ -100,7 +100,7 @@ pub(super) struct InterviewState<'d> {
     pub(super) document: &'d InterviewDocument<'d>,
     pub(super) pad: &'d Pad,
     pub(super) script: &'d Script,
-    pub(super) outlook: Outlook,
+    pub(super) outlook: InterviewProgress,
 }
 
 impl<'d> InterviewState<'d> {
@@ -168,7 +168,7 @@ pub(super) fn next_of(file: &DocumentFile, standing: &InterviewState<'_>) -> Int
 }
 
 /// Why there is nothing to ask.
-pub(super) fn why_nothing(outlook: &Outlook) -> &'static str {
+pub(super) fn why_nothing(outlook: &InterviewProgress) -> &'static str {
     if outlook.metadata.gaps_remaining == 0 {
         "every section is filled, so there is nothing to ask"
     } else if outlook.is_enough {

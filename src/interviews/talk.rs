@@ -107,7 +107,7 @@ pub fn run(cx: &Context, request: &TalkRequest, person: &mut dyn Interviewee) ->
         return Ok(over(&file, InterviewStop::Nothing, started.next.message.unwrap_or_default()));
     }
     let agent = if has_agent { Some(agent) } else { None };
-    let talk = Talk { cx, file, script, agent, run: started.run_id };
+    let talk = Dialogue { cx, file, script, agent, run: started.run_id };
     let mut answered = 0;
     let mut back = None;
     loop {
@@ -121,7 +121,7 @@ pub fn run(cx: &Context, request: &TalkRequest, person: &mut dyn Interviewee) ->
 }
 
 /// A conversation about one document.
-struct Talk<'f> {
+struct Dialogue<'f> {
     cx: &'f Context,
     file: DocumentFile,
     script: Script,
@@ -130,7 +130,7 @@ struct Talk<'f> {
     run: Option<RunId>,
 }
 
-impl Talk<'_> {
+impl Dialogue<'_> {
     /// Asks one question, or ends the conversation. `back` is the number of an answered question to ask again.
     fn round(&self, back: Option<u32>, person: &mut dyn Interviewee) -> Result<Round> {
         let Self { file, script, .. } = self;

@@ -135,7 +135,7 @@ pub(super) fn board(policy: &Policy, files: &StateFiles) -> Board {
 pub(super) fn read(file: &StateFile) -> ModeState {
     match file {
         StateFile::Text(bytes) => parse(bytes),
-        StateFile::Odd(why) => ModeState::Broken(why.clone()),
+        StateFile::Unreadable(why) => ModeState::Broken(why.clone()),
     }
 }
 

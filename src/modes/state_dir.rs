@@ -35,7 +35,7 @@ pub enum StateFile {
     /// A file.
     Text(Vec<u8>),
     /// Something that cannot be read, and why; it can still be moved to quarantine.
-    Odd(String),
+    Unreadable(String),
 }
 
 impl StateFile {
@@ -44,7 +44,7 @@ impl StateFile {
     pub fn as_bytes(&self) -> &[u8] {
         match self {
             Self::Text(bytes) => bytes,
-            Self::Odd(why) => why.as_bytes(),
+            Self::Unreadable(why) => why.as_bytes(),
         }
     }
 }
@@ -274,7 +274,7 @@ fn read_entry(dir: &Dir, name: &str) -> Result<Option<StateFile>, DiskError> {
         },
         Err(error) => return Err(error),
     };
-    Ok(Some(StateFile::Odd(why)))
+    Ok(Some(StateFile::Unreadable(why)))
 }
 
 fn changes_of(event: &Event) -> Option<&[ModeFile]> {

@@ -11,7 +11,9 @@ use crate::model::{
     ActivityStatus, Execution, GateStatus, LastSeen, MissingProof, Obstacle, Question, ReportType, RunDocument, RunId,
     StateName, StepStatus, Suggestion, WorkflowId, slug,
 };
-use crate::runs::commands::{NamedNow, RunAgain, answer, naming_files, prove, reopen, report, wait_for_commands};
+use crate::runs::commands::{
+    NamedNow, RunAgain, answer, naming_files, reopen, report, required_command, wait_for_commands,
+};
 use crate::runs::driver::{CommandSource, Driver, is_unknown_driver};
 
 /// A command, and the case in which to run it.
@@ -104,14 +106,14 @@ pub(super) fn advice(
     is_kept: &dyn Fn(&MissingProof) -> bool,
 ) -> Advice {
     let run = history.state().id();
-    let words = Words { history, run, workflow: &history.state().document().workflow, seen, named_now, is_kept };
+    let words = RunCommands { history, run, workflow: &history.state().document().workflow, seen, named_now, is_kept };
     let next = &plan.next;
     let advice = Advice::default();
     let advice = match (next.action, &next.phase) {
         (Action::StartPhase | Action::WorkPhase | Action::RetryPhase, Some(phase)) => {
             words.work(next.action, phase, machine)
         }
-        (Action::RunCommand, Some(phase)) => words.prove(phase, &plan.unproved, machine),
+        (Action::RunCommand, Some(phase)) => words.run_required(phase, &plan.unproved, machine),
         (Action::ChoosePhase, here) => words.choose(here.as_ref(), &next.choices, machine),
         (Action::Complete, here) => {
             let advice = advice.or("everything that the run was for is done", words.status("complete", None));
@@ -216,7 +218,7 @@ pub(crate) fn adopt(run: &RunId, from: Option<&str>) -> Alternative {
 }
 
 /// Builds command lines for one run.
-struct Words<'a> {
+struct RunCommands<'a> {
     history: &'a History,
     run: &'a RunId,
     workflow: &'a WorkflowId,
@@ -225,7 +227,7 @@ struct Words<'a> {
     is_kept: &'a dyn Fn(&MissingProof) -> bool,
 }
 
-impl Words<'_> {
+impl RunCommands<'_> {
     /// Work in a phase: begin it, or record its outcome.
     fn work(&self, action: Action, phase: &StateName, machine: Option<&Machine>) -> Advice {
         let implied = self.completed_by_begin(phase, machine);
@@ -272,7 +274,7 @@ impl Words<'_> {
             // What keeps it from running here is told by the verdict of that phase.
             if phase.is_none_or(|phase| one.phase == *phase) && !(self.is_kept)(&one) {
                 let when = format!("`{}` is ready for `{}`, which it requires", one.phase, one.exec);
-                ways.push((when, prove(self.run, &one)));
+                ways.push((when, required_command(self.run, &one)));
             }
         }
         ways
@@ -304,7 +306,7 @@ impl Words<'_> {
 
     /// Run what is required, or do away with what keeps it from being a proof.
     fn show(&self, missing: &MissingProof) -> Advice {
-        let (run, advice) = (prove(self.run, missing), Advice::default());
+        let (run, advice) = (required_command(self.run, missing), Advice::default());
         match missing.obstacle {
             None => Advice { command: Some(run), ..advice },
             Some(Obstacle::NotAccepted(_)) => {
@@ -317,7 +319,7 @@ impl Words<'_> {
     }
 
     /// Run what `phase` requires, or leave it without that for a reason.
-    fn prove(&self, phase: &StateName, missing: &[MissingProof], machine: Option<&Machine>) -> Advice {
+    fn run_required(&self, phase: &StateName, missing: &[MissingProof], machine: Option<&Machine>) -> Advice {
         let mut advice = missing.first().map(|one| self.show(one)).unwrap_or_default();
         let Some(machine) = machine else { return advice };
         let is_behind = missing.first().is_some_and(|one| one.is_behind);

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::model::{Execution, MissingProof, Question, ReportType, RunId, StateName, Suggestion, WorkflowId};
 
 /// The command that shows what is missing. It names the phase if the run is not there.
-pub(crate) fn prove(run: &RunId, missing: &MissingProof) -> Suggestion {
+pub(crate) fn required_command(run: &RunId, missing: &MissingProof) -> Suggestion {
     asked_as(run_in_phase(run, missing), missing.last.as_deref()).value(&missing.exec)
 }
 

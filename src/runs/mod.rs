@@ -126,7 +126,7 @@ pub use workflow::{
 pub use write::adopt::{AdoptRequest, WorkflowAdoptReport, workflow_adopt};
 pub use write::approve::{ApproveReport, ApproveRequest, approve};
 pub use write::claim::{ClaimReport, ClaimRequest};
-pub(crate) use write::claim::{claim, presence};
+pub(crate) use write::claim::{claim, hold_state};
 pub use write::emit::{EmitData, EmitReport, EmitRequest, EmittedActivity, EmittedReport, emit};
 pub(crate) use write::emit::{MissingRun, Reporter, emit_by};
 pub use write::exec::{

@@ -5,7 +5,7 @@ use crate::model::{
     ActivityStatus, Help, Kind, LastSeen, MissingProof, Problem, RunId, Seq, StateName, Suggestion, WayAround,
     did_you_mean, slug,
 };
-use crate::runs::commands::{self, answer, prove};
+use crate::runs::commands::{self, answer, required_command};
 
 fn flow(verb: &str, run: &RunId) -> Suggestion {
     Suggestion::flow(verb).value(run)
@@ -299,7 +299,7 @@ fn not_proved(run: &RunId, missing: &[MissingProof]) -> Help {
             changes.push(obstacle.what());
             continue;
         }
-        let command = prove(run, one);
+        let command = required_command(run, one);
         if named.contains(&command) {
             continue;
         }

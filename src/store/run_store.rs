@@ -269,7 +269,7 @@ pub trait StoredRun: fmt::Debug + Send + Sync {
     fn address(&self, document: Document<'_>) -> Address;
 
     /// Which parts of the run exist.
-    fn presence(&self) -> Presence;
+    fn parts(&self) -> RunParts;
 
     /// The highest position that any writer noted. It is beyond the log's end when an older log was put back.
     fn noted(&self) -> Seq;
@@ -319,7 +319,7 @@ pub trait StoredRun: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// As [`Self::log`].
-    fn log_from(&self, position: &mut Position, after: Seq) -> Result<LogScan, StoreError>;
+    fn log_from(&self, position: &mut ReadPosition, after: Seq) -> Result<LogScan, StoreError>;
 
     /// The first event of the log, which pins the workflow; `None` when it cannot be read.
     ///
@@ -530,7 +530,7 @@ pub struct AsOf {
 
 /// Which parts of a run exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Presence {
+pub enum RunParts {
     /// All that flow needs.
     Whole,
     /// All but the log.
@@ -601,14 +601,14 @@ pub(in crate::store) struct SeenRuns {
     /// The stamps of [`MaybeOpen::known`].
     pub(in crate::store) stamps: Vec<u64>,
     /// What was seen of [`MaybeOpen::ids`].
-    pub(in crate::store) looked_at: Vec<LookedAt>,
+    pub(in crate::store) looked_at: Vec<FileStats>,
     /// The finished runs.
     pub(in crate::store) finished: SeenFinished,
 }
 
 /// The metadata of a run's files from before it is read.
 #[derive(Debug, Clone, Copy, Default)]
-pub(in crate::store) struct LookedAt {
+pub(in crate::store) struct FileStats {
     /// That of `run.yaml`.
     pub(in crate::store) text: Option<Stat>,
     /// That of the log.
@@ -630,7 +630,7 @@ pub(in crate::store) enum SeenFinished {
 
 /// How far a reader that follows a log has read it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Position {
+pub struct ReadPosition {
     /// Identifies the log file, which may be replaced.
     pub log: u64,
     /// The offset in bytes.

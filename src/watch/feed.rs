@@ -10,7 +10,7 @@ use crate::model::RunId;
 use crate::picture::in_ascii;
 use crate::runs::{Card, CardFilter, CardsReport, Context, Feed, Keeper, Result};
 use crate::watch::pages;
-use crate::watch::shown::{LATEST, RunFacts, list_filter};
+use crate::watch::shown::{LATEST, ShownRun, list_filter};
 use crate::watch::{WatchMessage, Watching};
 
 /// How often to ask whether standard output still has a reader.
@@ -28,7 +28,7 @@ pub fn once(cx: &Context, watching: &Watching) -> Result<(String, Vec<String>)> 
     let (mut feed, notes) = Feed::open_asked(&cx)?;
     let columns = columns().unwrap_or(COLUMNS);
     let lines = match run {
-        Some(id) => pages::run(&RunFacts::read(&mut feed, &id, LATEST, false)?, cx.now(), columns),
+        Some(id) => pages::run(&ShownRun::read(&mut feed, &id, LATEST, false)?, cx.now(), columns),
         None => {
             let filter = CardFilter { limit: usize::MAX, ..list_filter(watching) };
             let cards = feed.cards(&filter);

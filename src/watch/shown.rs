@@ -20,7 +20,7 @@ pub(super) fn list_filter(watching: &Watching) -> CardFilter {
 
 /// A run with what its pages show.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct RunFacts {
+pub(super) struct ShownRun {
     pub(super) report: RunReport,
     /// The one that changed last comes first.
     pub(super) activities: Vec<ShownActivity>,
@@ -30,7 +30,7 @@ pub(super) struct RunFacts {
     pub(super) diagram: Option<Diagram>,
 }
 
-impl RunFacts {
+impl ShownRun {
     /// Reads a run with its latest `events`, which may be many, and with its diagram if that `is_drawn`.
     pub(super) fn read(feed: &mut Feed, id: &RunId, events: u64, is_drawn: bool) -> Result<Self> {
         let run = feed.run(id)?;

@@ -19,10 +19,10 @@ use tempfile::TempDir;
 
 use crate::bucket::{BUCKET, ID, SECRET, carrier_with, variables_of};
 use crate::chaos::{Hub, nothing_is_lost_and_nothing_is_repeated};
-use crate::keeper::{Keeper as _, Machine, Place};
 use crate::shared::{RUN, ask, begin_for_one_issue, probed, record, run_id, start_as};
 use crate::support::storm::Dice;
 use crate::support::{Lack, skipped};
+use crate::tested_store::{Machine, Place, TestedStore as _};
 
 const WAIT: Duration = Duration::from_secs(60);
 

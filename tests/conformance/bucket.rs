@@ -17,7 +17,7 @@ use flowrun::remote::S3Carrier;
 use flowrun::store::shared::{Carrier, window_of};
 use sha2::{Digest as _, Sha256};
 
-use crate::keeper::Place;
+use crate::tested_store::Place;
 
 pub const ID: &str = "AKTEST";
 pub const SECRET: &str = "it/is+secret";

@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use crate::bucket::{BUCKET, Bucket, Fault};
 use crate::git_server::GitServer;
-use crate::keeper::Remote;
 use crate::memory_carrier::TROUBLES;
 use crate::shared::Faulty as _;
 use crate::support::storm::Dice;
 use crate::support::{Sandbox, answered, quick, scaled, spawned};
+use crate::tested_store::Remote;
 
 /// How many milliseconds pass between two troubles.
 const PAUSE: u64 = 40;

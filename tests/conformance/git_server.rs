@@ -17,9 +17,9 @@ use flowrun::store::Project;
 use flowrun::store::shared::Carrier;
 use tempfile::TempDir;
 
-use crate::keeper::Place;
 use crate::memory_carrier::Trouble;
 use crate::shared::Faulty;
+use crate::tested_store::Place;
 
 /// The tree without files.
 const NO_FILES: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";

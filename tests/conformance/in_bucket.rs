@@ -20,8 +20,8 @@ use flowrun::store::shared::{Carrier, NoAnswer, Put, PutAnswer, window_of};
 use flowrun::store::{RefreshScope, RunStore, StoreFlaw, WorkChange, WorkKey};
 
 use crate::bucket::{Bucket, Fault, Lax};
-use crate::keeper::{Keeper as _, Machine, SharedInBucket};
 use crate::shared::{RUN, ask, end, patient, probed, record, record_evidence, request, run_id, start_as};
+use crate::tested_store::{Machine, SharedInBucket, TestedStore as _};
 
 const LEFT: Duration = Duration::from_secs(20);
 

@@ -1,4 +1,4 @@
-//! What every store of runs promises, and the stores that are held to it. A new store brings a [`Keeper`] and a line in
+//! What every store of runs promises, and the stores that are held to it. A new store brings a [`TestedStore`] and a line in
 //! [`kept_by_every_store`].
 #![expect(clippy::disallowed_methods, reason = "tests set up and look at files directly")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
@@ -9,19 +9,19 @@ mod chaos;
 mod credentials;
 mod git_server;
 mod in_bucket;
-mod keeper;
 mod memory_carrier;
 mod memory_store;
 mod moved;
 mod promises;
 mod shared;
+mod tested_store;
 mod verbs;
 
 #[path = "../it/support/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "the tests of the program use the rest")]
 mod support;
 
-use keeper::{Keeper, Local, Memory, SharedInBucket, SharedInGit, SharedInMemory};
+use tested_store::{Local, Memory, SharedInBucket, SharedInGit, SharedInMemory, TestedStore};
 
 macro_rules! kept_by_every_store {
     ($($promises:ident::$sentence:ident),* $(,)?) => {
@@ -84,8 +84,8 @@ fn an_activity_file_that_was_set_aside_is_written_again() {
 #[test]
 fn the_same_commands_make_the_same_run_in_every_store() {
     let local = verbs::whole_run(&Local::default());
-    let shared = [&SharedInMemory::default() as &dyn Keeper, &SharedInGit::default(), &SharedInBucket::default()];
-    for other in [&Memory::default() as &dyn Keeper].into_iter().chain(shared) {
+    let shared = [&SharedInMemory::default() as &dyn TestedStore, &SharedInGit::default(), &SharedInBucket::default()];
+    for other in [&Memory::default() as &dyn TestedStore].into_iter().chain(shared) {
         let run = verbs::whole_run(other);
         for (one, other) in local.iter().zip(&run) {
             assert_eq!(one, other);

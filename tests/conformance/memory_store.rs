@@ -14,7 +14,7 @@ use flowrun::store::StoreError;
 use flowrun::store::WriteRequest;
 use flowrun::store::{ActivityFile, Batch, CommitReceipt, Merge, NewRun};
 use flowrun::store::{Address, Document};
-use flowrun::store::{Position, Presence, RunStamp, RunStore, RunWriter, StoredRun};
+use flowrun::store::{ReadPosition, RunParts, RunStamp, RunStore, RunWriter, StoredRun};
 
 /// A store that all its clones share. The runs are lost when the last clone is dropped.
 #[derive(Debug, Clone, Default)]
@@ -162,10 +162,10 @@ impl StoredRun for MemoryRun {
         })
     }
 
-    fn presence(&self) -> Presence {
+    fn parts(&self) -> RunParts {
         match self.with(|run| run.log.is_empty() && run.text.is_some()) {
-            Ok(true) => Presence::WithoutLog,
-            _ => Presence::Whole,
+            Ok(true) => RunParts::WithoutLog,
+            _ => RunParts::Whole,
         }
     }
 
@@ -189,10 +189,10 @@ impl StoredRun for MemoryRun {
         self.with(|run| (!run.log.is_empty()).then(|| LogEnd::of(&run.scan(), since)))
     }
 
-    fn log_from(&self, position: &mut Position, _: Seq) -> Result<LogScan, StoreError> {
+    fn log_from(&self, position: &mut ReadPosition, _: Seq) -> Result<LogScan, StoreError> {
         self.with(|run| {
             if position.log != run.replaced {
-                *position = Position { log: run.replaced, offset: 0 };
+                *position = ReadPosition { log: run.replaced, offset: 0 };
             }
             let from = usize::try_from(position.offset).unwrap_or(usize::MAX).min(run.log.len());
             let whole = run.log[from..].rfind('\n').map_or(from, |at| from + at + 1);

@@ -9,11 +9,11 @@ use flowrun::model::{Explain as _, RunId, Seq};
 use flowrun::store::{StoreFlaw, WorkKey};
 
 use crate::bucket::Bucket;
-use crate::keeper::{Keeper as _, Machine, SharedInMemory};
 use crate::memory_carrier::{MemoryCarrier, Trouble};
 use crate::shared::{RUN, ask, record, request, run_id, start_as};
 use crate::support::scaled;
 use crate::support::shaky::{Died, Ill, Shaky};
+use crate::tested_store::{Machine, SharedInMemory, TestedStore as _};
 
 /// A machine with a run of its own.
 fn with_a_run_here() -> (MemoryCarrier, SharedInMemory) {

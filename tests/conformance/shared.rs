@@ -12,9 +12,9 @@ use flowrun::store::{NewRun, StoreFlaw, WorkKey, WriteRequest};
 
 use crate::bucket::{Bucket, Fault};
 use crate::git_server::GitServer;
-use crate::keeper::{Keeper as _, Machine, Place, Remote, SharedInGit};
 use crate::memory_carrier::{Broken, MemoryCarrier, TROUBLES, Trouble};
 use crate::promises;
+use crate::tested_store::{Machine, Place, Remote, SharedInGit, TestedStore as _};
 
 pub const RUN: &str = "run-1";
 

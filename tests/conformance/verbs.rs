@@ -12,7 +12,7 @@ use flowrun::runs::{
 use flowrun::store::StoredRun;
 use serde_json::json;
 
-use crate::keeper::Keeper;
+use crate::tested_store::TestedStore;
 
 const RUN: &str = "run-1";
 
@@ -39,8 +39,8 @@ fn reason_of(verb: StatusVerb) -> Option<String> {
     (verb == StatusVerb::Complete).then(|| "the rest is of no use here".to_owned())
 }
 
-fn stored(keeper: &dyn Keeper) -> Box<dyn StoredRun> {
-    keeper.store().open(&RunId::new(RUN).unwrap()).unwrap()
+fn stored(tested: &dyn TestedStore) -> Box<dyn StoredRun> {
+    tested.store().open(&RunId::new(RUN).unwrap()).unwrap()
 }
 
 /// All that a run says: its text, its log and its activities.
@@ -53,35 +53,35 @@ fn all_of(run: &dyn StoredRun) -> Vec<String> {
 }
 
 /// A run with some of everything, as its store has it in the end.
-pub fn whole_run(keeper: &dyn Keeper) -> Vec<String> {
-    let cx = &keeper.context();
+pub fn whole_run(tested: &dyn TestedStore) -> Vec<String> {
+    let cx = &tested.context();
     started(cx);
     runs::record_activity(cx, &work("look-around", true)).unwrap();
-    let text = stored(keeper).text().unwrap().unwrap();
-    keeper.save(&RunId::new(RUN).unwrap(), Some(&text.replace("issue: 7", "issue: 8 # the right one")));
+    let text = stored(tested).text().unwrap().unwrap();
+    tested.save(&RunId::new(RUN).unwrap(), Some(&text.replace("issue: 7", "issue: 8 # the right one")));
     runs::record_activity(cx, &work("reproduced", false)).unwrap();
     runs::set(cx, &SetRequest { run: Some(RUN.into()), goal: Some("no crash".into()), ..SetRequest::default() })
         .unwrap();
     for verb in [StatusVerb::Block, StatusVerb::Unblock, StatusVerb::Complete, StatusVerb::Reopen, StatusVerb::Cancel] {
         runs::change_status(cx, &status(verb)).unwrap();
     }
-    all_of(&*stored(keeper))
+    all_of(&*stored(tested))
 }
 
-pub fn a_run_goes_from_its_start_to_its_end(keeper: &dyn Keeper) {
-    let said = whole_run(keeper);
+pub fn a_run_goes_from_its_start_to_its_end(tested: &dyn TestedStore) {
+    let said = whole_run(tested);
     assert!(said[0].contains("issue: 8 # the right one") && said[0].contains("status: cancelled"), "{}", said[0]);
-    let cx = &keeper.context();
+    let cx = &tested.context();
     let list = runs::list(cx, &ListFilter::default()).unwrap();
     assert_eq!((list.runs.len(), list.unreadable), (1, vec![]));
     assert_eq!(list.runs[0].head.status, RunStatus::Cancelled);
     assert_eq!(runs::log(cx, &LogRequest { run: Some(RUN.into()), ..LogRequest::default() }).unwrap().skipped, []);
 }
 
-pub fn many_writers_at_once_lose_nothing_and_use_no_position_twice(keeper: &dyn Keeper) {
-    started(&keeper.context());
+pub fn many_writers_at_once_lose_nothing_and_use_no_position_twice(tested: &dyn TestedStore) {
+    started(&tested.context());
     let writer = |writer: usize| {
-        let cx = keeper.context();
+        let cx = tested.context();
         let record =
             |nth: usize| runs::record_activity(&cx, &work(&format!("work-{writer}-{nth}"), false)).unwrap().seq;
         (0..5).map(record).collect::<Vec<_>>()
@@ -92,15 +92,15 @@ pub fn many_writers_at_once_lose_nothing_and_use_no_position_twice(keeper: &dyn 
     });
     given.sort_unstable();
     assert_eq!(given, (2..42).map(Seq).collect::<Vec<_>>());
-    let run = stored(keeper);
+    let run = stored(tested);
     let log = run.log().unwrap();
     assert_eq!((log.last_seq(), log.gaps(), log.doubles()), (Seq(41), vec![], vec![]));
     let numbers: Vec<_> = run.activity_names().unwrap().into_iter().map(|(number, _)| number.0).collect();
     assert_eq!(numbers, (1..41).collect::<Vec<_>>());
 }
 
-pub fn a_repeated_record_with_an_id_is_recorded_once(keeper: &dyn Keeper) {
-    let cx = &keeper.context();
+pub fn a_repeated_record_with_an_id_is_recorded_once(tested: &dyn TestedStore) {
+    let cx = &tested.context();
     started(cx);
     let first = runs::record_activity(cx, &work("once", false)).unwrap();
     let second = runs::record_activity(cx, &work("once", false)).unwrap();
@@ -108,30 +108,30 @@ pub fn a_repeated_record_with_an_id_is_recorded_once(keeper: &dyn Keeper) {
     assert_eq!((second.seq, second.number, second.repeated), (Seq(2), first.number, true));
 }
 
-pub fn an_edit_by_hand_is_adopted_by_the_next_record(keeper: &dyn Keeper) {
-    let cx = &keeper.context();
+pub fn an_edit_by_hand_is_adopted_by_the_next_record(tested: &dyn TestedStore) {
+    let cx = &tested.context();
     let id = started(cx);
-    let text = stored(keeper).text().unwrap().unwrap();
-    keeper.save(&id, Some(&text.replace("issue: 7", "issue: 9")));
+    let text = stored(tested).text().unwrap().unwrap();
+    tested.save(&id, Some(&text.replace("issue: 7", "issue: 9")));
     assert_eq!(runs::record_activity(cx, &work("after", false)).unwrap().seq, Seq(3));
-    let log = stored(keeper).log().unwrap();
+    let log = stored(tested).log().unwrap();
     let kinds: Vec<_> = log.events().map(|event| event.kind.name().to_owned()).collect();
     assert_eq!(kinds, ["run_started", "run_edited", "activity_recorded"]);
-    assert!(stored(keeper).text().unwrap().unwrap().contains("issue: 9"));
+    assert!(stored(tested).text().unwrap().unwrap().contains("issue: 9"));
 }
 
-pub fn a_run_without_its_text_is_rebuilt_from_its_log(keeper: &dyn Keeper) {
-    let cx = &keeper.context();
+pub fn a_run_without_its_text_is_rebuilt_from_its_log(tested: &dyn TestedStore) {
+    let cx = &tested.context();
     let id = started(cx);
     runs::record_activity(cx, &work("before", false)).unwrap();
-    keeper.save(&id, None);
+    tested.save(&id, None);
     let report = runs::record_activity(cx, &work("after", false)).unwrap();
     assert_eq!((report.seq, report.completed_activities), (Seq(3), 2));
     assert!(report.warnings.iter().any(|warning| warning.contains("rebuilt")), "{:?}", report.warnings);
 }
 
-pub fn who_lost_a_run_to_a_claim_cannot_write_to_it(keeper: &dyn Keeper) {
-    let cx = &keeper.context();
+pub fn who_lost_a_run_to_a_claim_cannot_write_to_it(tested: &dyn TestedStore) {
+    let cx = &tested.context();
     started(cx);
     let claim = |session: &str, how| {
         let (session, run, claim) = (Some(SessionId::new(session).unwrap()), Some(RUN.to_owned()), Some(how));
@@ -147,12 +147,12 @@ pub fn who_lost_a_run_to_a_claim_cannot_write_to_it(keeper: &dyn Keeper) {
     };
     let refused = runs::record_activity(cx, &late).unwrap_err();
     assert!(matches!(refused, runs::Error::Refused { .. }), "{refused}");
-    let last = stored(keeper).log().unwrap().last_seq();
+    let last = stored(tested).log().unwrap().last_seq();
     assert_eq!(last, Seq(3));
 }
 
-pub fn a_run_that_ends_is_open_no_more_and_goes_on_when_it_is_reopened(keeper: &dyn Keeper) {
-    let cx = &keeper.context();
+pub fn a_run_that_ends_is_open_no_more_and_goes_on_when_it_is_reopened(tested: &dyn TestedStore) {
+    let cx = &tested.context();
     let id = started(cx);
     runs::change_status(cx, &status(StatusVerb::Cancel)).unwrap();
     let meant = || runs::meant_run(cx, None, None).unwrap();
@@ -163,8 +163,8 @@ pub fn a_run_that_ends_is_open_no_more_and_goes_on_when_it_is_reopened(keeper: &
     assert!(runs::record_activity(cx, &work("again", false)).is_ok());
 }
 
-pub fn reports_begin_a_run_and_carry_it_to_its_end(keeper: &dyn Keeper) {
-    let cx = &keeper.context();
+pub fn reports_begin_a_run_and_carry_it_to_its_end(tested: &dyn TestedStore) {
+    let cx = &tested.context();
     let report = |step: &str, status: &str| {
         let report = ReportRequest {
             kind: Some("status_change".to_owned()),
@@ -214,8 +214,8 @@ fn seen(cx: &Context, feed: &mut Feed) -> RunReport {
     anew
 }
 
-pub fn a_feed_shows_what_reading_anew_shows(keeper: &dyn Keeper) {
-    let cx = &keeper.context();
+pub fn a_feed_shows_what_reading_anew_shows(tested: &dyn TestedStore) {
+    let cx = &tested.context();
     let mut feed = Feed::open(cx).unwrap();
     started(cx);
     let run = RunId::new(RUN).unwrap();
@@ -229,15 +229,15 @@ pub fn a_feed_shows_what_reading_anew_shows(keeper: &dyn Keeper) {
     seen(cx, &mut feed);
     let next = feed.run(&run).unwrap().events_after(&start.cursor, 10);
     assert_eq!((next.events.len(), next.reset), (1, false));
-    let text = stored(keeper).text().unwrap().unwrap();
-    keeper.save(&run, Some(&text.replace("status: active", "status: blocked")));
+    let text = stored(tested).text().unwrap().unwrap();
+    tested.save(&run, Some(&text.replace("status: active", "status: blocked")));
     feed.look().unwrap();
     assert_eq!(seen(cx, &mut feed).card.group, CardGroup::Waits);
     runs::change_status(cx, &status(StatusVerb::Unblock)).unwrap();
     feed.look().unwrap();
     seen(cx, &mut feed);
     // Another history takes the place of the last two events.
-    keeper.put_log(&run, &|log| log.lines().take(2).map(|line| format!("{line}\n")).collect());
+    tested.put_log(&run, &|log| log.lines().take(2).map(|line| format!("{line}\n")).collect());
     feed.look().unwrap();
     assert_eq!(seen(cx, &mut feed).card.group, CardGroup::Waits);
     let after = feed.run(&run).unwrap().events_after(&Cursor { seq: Seq(4), id: None }, 10);
@@ -246,8 +246,8 @@ pub fn a_feed_shows_what_reading_anew_shows(keeper: &dyn Keeper) {
     assert_eq!((kept.events.len(), kept.reset), (0, false));
 }
 
-pub fn a_feed_counts_the_runs_of_each_group(keeper: &dyn Keeper) {
-    let cx = &keeper.context();
+pub fn a_feed_counts_the_runs_of_each_group(tested: &dyn TestedStore) {
+    let cx = &tested.context();
     started(cx);
     let mut feed = Feed::open(cx).unwrap();
     let counts = |feed: &Feed, filter: &CardFilter| -> Vec<usize> {
@@ -265,8 +265,8 @@ pub fn a_feed_counts_the_runs_of_each_group(keeper: &dyn Keeper) {
     assert_eq!(feed.cards(&over).groups[5].cards.len(), 1);
 }
 
-pub fn a_followed_log_ends_with_its_run(keeper: &dyn Keeper) {
-    let cx = &keeper.context();
+pub fn a_followed_log_ends_with_its_run(tested: &dyn TestedStore) {
+    let cx = &tested.context();
     started(cx);
     let request = LogRequest { run: Some(RUN.into()), ..LogRequest::default() };
     let mut follow = runs::follow(cx, &request).unwrap();

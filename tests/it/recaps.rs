@@ -5,7 +5,7 @@ use std::sync::Arc;
 use flowrun::catalog::Catalog;
 use flowrun::disk::Os;
 use flowrun::engine::{
-    Advance, Caller, Claim, Command, Decide, Decision, Emit, History, Lives, Outlook, Presence, Recap, Record, Report,
+    Advance, Caller, Claim, Command, Decide, Decision, Emit, History, HoldState, Lives, Outlook, Recap, Record, Report,
     RunState, Supply, decide, decide_emit, requests_of, resume,
 };
 use flowrun::engine::{Drift, Plan, RECENT};
@@ -251,7 +251,7 @@ fn plan_of(history: &History, machine: &Machine) -> Plan {
         machine: Some(machine),
         drift: Drift::None,
         damage: None,
-        presence: Presence::Free,
+        hold_state: HoldState::Free,
         now: at(3000),
         lives: Lives::default(),
         unproved: None,

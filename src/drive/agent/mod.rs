@@ -14,5 +14,5 @@ mod state;
 pub(super) use built_in::UserState;
 pub use handler::StateHandler;
 pub use registry::{Registry, RegistryError};
-pub use run::{Agent, AgentError, Chooser, Memory, Notebook, Position, Stop};
+pub use run::{Agent, AgentError, Chooser, GraphPosition, Memory, Notebook, Stop};
 pub use state::{Context, FinishedState, Outcome, State, StateConfig, StateError};

@@ -62,7 +62,7 @@ pub trait Notebook {
 
 /// The position of an agent in its graph.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Position {
+pub enum GraphPosition {
     /// Before the first state.
     New,
     /// Before a state, which has to begin.
@@ -155,7 +155,7 @@ pub struct Agent<'m, N: Notebook> {
     /// Where steps are recorded.
     pub notebook: N,
     context: Context,
-    standing: Position,
+    standing: GraphPosition,
     /// Whether the state that is done was the last one.
     is_over: bool,
 }
@@ -163,13 +163,13 @@ pub struct Agent<'m, N: Notebook> {
 impl<'m, N: Notebook> Agent<'m, N> {
     /// An agent that has not done anything yet.
     pub fn new(handler: StateHandler<'m>, chooser: impl Chooser + 'm, notebook: N) -> Self {
-        let (context, standing) = (Context::default(), Position::New);
+        let (context, standing) = (Context::default(), GraphPosition::New);
         Self { handler, chooser: Box::new(chooser), notebook, context, standing, is_over: false }
     }
 
     /// Continues from where an earlier agent was.
     #[must_use]
-    pub fn resumed_at(self, standing: Position, context: Context) -> Self {
+    pub fn resumed_at(self, standing: GraphPosition, context: Context) -> Self {
         Self { standing, context, ..self }
     }
 
@@ -192,15 +192,15 @@ impl<'m, N: Notebook> Agent<'m, N> {
         let mut ran = 0;
         loop {
             let state = match self.standing.clone() {
-                Position::New => self.handler.initial_state().clone(),
-                Position::At(state) | Position::In(state) => state,
-                Position::Behind { state, .. } if self.is_over => return Ok(Stop::Ended { state }),
-                Position::Behind { state, .. } if !self.is_ready(&state)? => {
+                GraphPosition::New => self.handler.initial_state().clone(),
+                GraphPosition::At(state) | GraphPosition::In(state) => state,
+                GraphPosition::Behind { state, .. } if self.is_over => return Ok(Stop::Ended { state }),
+                GraphPosition::Behind { state, .. } if !self.is_ready(&state)? => {
                     return Ok(Stop::NotReady { state, why: None });
                 }
                 // No further state may run, so do not ask for a choice that would be lost.
-                Position::Behind { state, .. } if ran == most => state,
-                Position::Behind { state, named } => match self.next(&state, named.as_deref())? {
+                GraphPosition::Behind { state, .. } if ran == most => state,
+                GraphPosition::Behind { state, named } => match self.next(&state, named.as_deref())? {
                     Ok(next) => next,
                     Err(stop) => return Ok(stop),
                 },
@@ -231,9 +231,9 @@ impl<'m, N: Notebook> Agent<'m, N> {
             return Err(AgentError::Unknown { state: state.clone() });
         }
         // A state that was begun before the agent was killed has begun in the notebook as well.
-        if self.standing != Position::In(state.clone()) {
+        if self.standing != GraphPosition::In(state.clone()) {
             self.notebook.begin(state)?;
-            self.standing = Position::In(state.clone());
+            self.standing = GraphPosition::In(state.clone());
         }
         let Some(found) = self.handler.state(state) else { return Err(AgentError::Unknown { state: state.clone() }) };
         let (output, named) = match found.run(&self.context) {
@@ -276,7 +276,7 @@ impl<'m, N: Notebook> Agent<'m, N> {
         self.notebook.finish(&done, named.as_deref(), ends)?;
         self.context.done.push(done);
         self.context.answer = None;
-        self.standing = Position::Behind { state: state.clone(), named };
+        self.standing = GraphPosition::Behind { state: state.clone(), named };
         self.is_over = ends;
         Ok(None)
     }
@@ -451,8 +451,8 @@ mod tests {
         assert_eq!(bad.run(10).unwrap(), Stop::Failed { state: name("a"), why });
         // An agent that continues from a recorded step gets the same error.
         let mut behind = agent("* > a, a > b, b > c, c > *", says, &[]);
-        behind =
-            behind.resumed_at(Position::Behind { state: name("a"), named: Some("c".to_owned()) }, Context::default());
+        behind = behind
+            .resumed_at(GraphPosition::Behind { state: name("a"), named: Some("c".to_owned()) }, Context::default());
         assert!(matches!(behind.run(10), Err(AgentError::UndeclaredEdge { named, .. }) if named == "c"));
     }
 
@@ -469,16 +469,17 @@ mod tests {
         assert_eq!(first.run(1).unwrap(), Stop::Limit { state: name("a") });
         assert_eq!(first.run(9).unwrap(), Stop::Failed { state: name("b"), why: "no key".to_owned() });
         let context = Context { about: "key".into(), done: first.context().done.clone(), ..Context::default() };
-        let mut second = agent(ways, says, &[]).resumed_at(Position::In(name("b")), context);
+        let mut second = agent(ways, says, &[]).resumed_at(GraphPosition::In(name("b")), context);
         assert_eq!(second.run(9).unwrap(), Stop::NeedsHuman { state: name("c"), why: "sure?".to_owned(), link: None });
         assert_eq!(second.notebook.lines, ["b is done", "c begins", "c asks: sure?"]);
         let context = Context { about: "early".into(), ..Context::default() };
-        let mut early = agent(ways, says, &[]).resumed_at(Position::In(name("c")), context);
+        let mut early = agent(ways, says, &[]).resumed_at(GraphPosition::In(name("c")), context);
         let why = Some("the build runs".to_owned());
         assert_eq!(early.run(9).unwrap(), Stop::NotReady { state: name("c"), why });
         assert_eq!(early.notebook.lines, ["c waits: the build runs"]);
         let context = Context { about: "else".into(), ..Context::default() };
-        let mut third = agent(ways, says, &[]).resumed_at(Position::Behind { state: name("b"), named: None }, context);
+        let mut third =
+            agent(ways, says, &[]).resumed_at(GraphPosition::Behind { state: name("b"), named: None }, context);
         assert_eq!(third.run(9).unwrap(), Stop::Ended { state: name("c") });
     }
 
@@ -530,7 +531,7 @@ mod tests {
         // The same for an agent that begins behind the state, whether or not it named the next one.
         for named in [None, Some("b".to_owned())] {
             asked.set(0);
-            let behind = Position::Behind { state: name("a"), named };
+            let behind = GraphPosition::Behind { state: name("a"), named };
             let choice = Replies(vec!["{\"next_state\":\"b\"}"], 0);
             let mut later = Agent::new(handler(), choice, Memory::default());
             later = later.resumed_at(behind, Context::default());

@@ -555,8 +555,8 @@ pub trait Trail {
 
     /// Whether `attempt`, in which the command of `requirement` was seen to pass, proves it: whether it is the command that
     /// the project names so, and still holds for the files.
-    fn judge(&self, _requirement: &Requirement, _attempt: &Attempt) -> Judgement {
-        Judgement::NotLooked
+    fn judge(&self, _requirement: &Requirement, _attempt: &Attempt) -> ProofCheck {
+        ProofCheck::NotLooked
     }
 
     /// Whether the command that flow began with `attempt` goes on, as far as its process can be seen.
@@ -567,7 +567,7 @@ pub trait Trail {
 
 /// Whether a record proves what a phase requires.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Judgement {
+pub enum ProofCheck {
     /// It does.
     Holds,
     /// It does not; why.

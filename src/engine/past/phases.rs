@@ -58,7 +58,7 @@ impl SkippedBy {
 
 /// The run's latest stay in a phase. Its records are identified by their numbers, which only rise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::engine) struct Stay {
+pub(in crate::engine) struct LatestStay {
     /// The number of the latest record before the stay.
     pub(in crate::engine) entered: Number,
     /// The number of the latest record when the run left; `None` while it stays.
@@ -72,7 +72,7 @@ pub(in crate::engine) struct Stay {
     pub(in crate::engine) left_unasked: bool,
 }
 
-impl Stay {
+impl LatestStay {
     /// A stay that begins after the record `entered`.
     fn after(entered: Number) -> Self {
         Self { entered, left: None, older: false, overtaken: false, left_unasked: false }
@@ -84,7 +84,7 @@ impl Stay {
 struct Departure {
     /// The number of the latest record.
     latest: Number,
-    /// As in [`Stay::left_unasked`].
+    /// As in [`LatestStay::left_unasked`].
     unasked: bool,
 }
 
@@ -94,7 +94,7 @@ pub(in crate::engine) struct Phases {
     pub(in crate::engine) here: Vec<StateName>,
     /// The phases that led to the current one, without earlier rounds.
     pub(in crate::engine) path: Vec<StateName>,
-    pub(in crate::engine) stays: BTreeMap<StateName, Stay>,
+    pub(in crate::engine) stays: BTreeMap<StateName, LatestStay>,
     /// The entries of `completed_activities` with the number of their record; `None` for an entry that a person wrote.
     pub(in crate::engine) completed: Vec<(String, Option<Number>)>,
     pub(in crate::engine) skips: Vec<SkippedPhase>,
@@ -150,7 +150,7 @@ impl Phases {
             _ => after,
         };
         let left = Departure { latest: after, unasked: is_unasked(&event.kind) };
-        self.arrive(state, again.as_ref(), left, Stay { older, ..Stay::after(entered) });
+        self.arrive(state, again.as_ref(), left, LatestStay { older, ..LatestStay::after(entered) });
         if !state.status.is_terminal() {
             self.take_back_end();
         }
@@ -198,7 +198,7 @@ impl Phases {
             // Advancing to a parallel branch in which the run is already does not begin another stay there.
             return to.filter(|to| to == phase || !self.here.contains(to));
         }
-        self.enter(phase, Stay::after(before), state);
+        self.enter(phase, LatestStay::after(before), state);
         self.here.push(phase.clone());
         to
     }
@@ -220,13 +220,13 @@ impl Phases {
                 self.here.retain(|here| here != from);
                 self.leave(from, Departure { latest: after, unasked: false });
             }
-            self.enter(step, Stay::after(before), state);
+            self.enter(step, LatestStay::after(before), state);
             self.here.push(step.clone());
         }
     }
 
     /// Leaves and enters phases to match `state`. Enters `again` even if the run is in it.
-    fn arrive(&mut self, state: &OwnedState, again: Option<&StateName>, left: Departure, stay: Stay) {
+    fn arrive(&mut self, state: &OwnedState, again: Option<&StateName>, left: Departure, stay: LatestStay) {
         let now: Vec<_> = state.positions().cloned().collect();
         let before = std::mem::take(&mut self.here);
         for phase in &before {
@@ -248,7 +248,7 @@ impl Phases {
         }
     }
 
-    fn enter(&mut self, phase: &StateName, stay: Stay, state: &OwnedState) {
+    fn enter(&mut self, phase: &StateName, stay: LatestStay, state: &OwnedState) {
         if let Some(at) = self.path.iter().position(|passed| passed == phase) {
             // The run starts another round: the phases after the first visit have to be done again, except for parallel
             // branches in which the run still is.
@@ -301,7 +301,7 @@ impl Phases {
         // A phase that a person set begins another stay, even if the run was there in a parallel branch.
         let moved = self.here.first() != state.current_phase.as_ref();
         let again = if moved { state.current_phase.as_ref() } else { None };
-        self.arrive(state, again, Departure { latest, unasked: true }, Stay::after(latest));
+        self.arrive(state, again, Departure { latest, unasked: true }, LatestStay::after(latest));
     }
 
     /// Takes over records that another program made before the log began.

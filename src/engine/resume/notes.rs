@@ -1,6 +1,6 @@
 //! What a reader should know beside the verdict.
 
-use crate::engine::resume::outlook::{Drift, Outlook, Presence};
+use crate::engine::resume::outlook::{Drift, HoldState, Outlook};
 use crate::engine::{History, Undone};
 use crate::machine::in_words;
 use crate::model::{RunStatus, SESSION_ENDED};
@@ -43,7 +43,7 @@ pub(super) fn notes(history: &History, outlook: &Outlook<'_>) -> Vec<String> {
             notes.push(Undone::new(None, phase, &work).to_string());
         }
     }
-    if outlook.presence == Presence::HolderDead {
+    if outlook.hold_state == HoldState::HolderDead {
         notes.push("the process that held it is gone".to_owned());
     }
     if let Drift::Elsewhere(differences) = &outlook.drift {

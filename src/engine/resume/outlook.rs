@@ -46,7 +46,7 @@ fn what_follows(machine: &Machine, phase: &StateName) -> (bool, bool, Vec<StateN
 
 /// Whether another session holds the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Presence {
+pub enum HoldState {
     /// No.
     Free,
     /// Yes, and it is not known to be dead.
@@ -65,7 +65,7 @@ pub struct Outlook<'a> {
     /// Why the log cannot be trusted; `None` if it verifies.
     pub damage: Option<Damage>,
     /// Whether another session holds the run.
-    pub presence: Presence,
+    pub hold_state: HoldState,
     /// The current time.
     pub now: Timestamp,
     /// Which of the processes live that began work without a session.

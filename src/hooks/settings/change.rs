@@ -9,7 +9,7 @@ use crate::codec::JsonText;
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::diff::unified;
 use crate::hooks::settings::edit::{self, EditedSettings, StatusLineOutcome, WantedHooks};
-use crate::hooks::settings::error::EditFault;
+use crate::hooks::settings::error::SettingsFault;
 use crate::hooks::settings::file::{SettingsFile, files};
 use crate::hooks::settings::host::{HostChoice, SettingsScope};
 use crate::hooks::settings::obstacle;
@@ -156,7 +156,7 @@ pub fn uninstall(cx: &Context, request: &HooksUninstallRequest) -> Result<HooksC
 fn checked(
     file: &SettingsFile,
     old: Option<&str>,
-    edited: std::result::Result<EditedSettings, EditFault>,
+    edited: std::result::Result<EditedSettings, SettingsFault>,
 ) -> Result<EditedSettings> {
     let edited = edited.map_err(|fault| file.file.invalid(fault))?;
     // A host without handlers has a script there, which is written whole.

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::codec::{JsonFault, JsonLayout, JsonNode, JsonText, Rest, parse_json};
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::command::{self, Call};
-use crate::hooks::settings::error::{EditFault, SHAPE, STRICT, WHOLE};
+use crate::hooks::settings::error::{SHAPE, STRICT, SettingsFault, WHOLE};
 use crate::hooks::settings::host::{HOOKS, STATUS_LINE, has_matcher};
 use crate::hooks::settings::{script, whole};
 use crate::host::{Handler, HostEvent};
@@ -80,7 +80,7 @@ impl EventHandler<'_> {
     }
 }
 
-impl From<JsonFault> for EditFault {
+impl From<JsonFault> for SettingsFault {
     fn from(fault: JsonFault) -> Self {
         Self { place: fault.place, reason: fault.reason, help: STRICT }
     }
@@ -89,12 +89,12 @@ impl From<JsonFault> for EditFault {
 const MARK: char = '\u{feff}';
 
 /// The text behind a byte order mark, which Claude Code skips.
-pub(super) fn unmarked(host: AgentHost, text: &str) -> Result<(&str, &str), EditFault> {
+pub(super) fn unmarked(host: AgentHost, text: &str) -> Result<(&str, &str), SettingsFault> {
     let body = text.strip_prefix(MARK).unwrap_or(text);
     let mark = &text[..text.len() - body.len()];
     if host.hooks().only_keys.is_some() && !mark.is_empty() {
         let reason = format!("{} does not read a file that begins with a byte order mark", host.title());
-        return Err(EditFault::of_file(reason, STRICT));
+        return Err(SettingsFault::of_file(reason, STRICT));
     }
     Ok((mark, body))
 }
@@ -105,7 +105,7 @@ pub(super) fn is_blank(body: &str) -> bool {
 }
 
 /// Refuses settings that their host does not read, although they are JSON.
-pub(super) fn check(host: AgentHost, json: &JsonText<'_>) -> Result<(), EditFault> {
+pub(super) fn check(host: AgentHost, json: &JsonText<'_>) -> Result<(), SettingsFault> {
     let root = json.root();
     let Some(members) = root.members() else { return Err(fault(json, root, "the settings are not an object")) };
     if let Some(known) = host.hooks().only_keys
@@ -117,17 +117,17 @@ pub(super) fn check(host: AgentHost, json: &JsonText<'_>) -> Result<(), EditFaul
     if let Some(hooks) = root.get(HOOKS)
         && hooks.members().is_none()
     {
-        return Err(EditFault { help: SHAPE, ..fault(json, hooks, "\"hooks\" is not an object") });
+        return Err(SettingsFault { help: SHAPE, ..fault(json, hooks, "\"hooks\" is not an object") });
     }
     // A file that is out of effect already has no permissions either, and its owner has to know.
     match whole::fault(host, json) {
-        Some((node, reason)) => Err(EditFault { help: WHOLE, ..fault(json, node, &reason) }),
+        Some((node, reason)) => Err(SettingsFault { help: WHOLE, ..fault(json, node, &reason) }),
         None => Ok(()),
     }
 }
 
 /// The settings with flow's handlers; `text` is `None` for a missing file.
-pub(super) fn install(text: Option<&str>, wanted: &WantedHooks) -> Result<EditedSettings, EditFault> {
+pub(super) fn install(text: Option<&str>, wanted: &WantedHooks) -> Result<EditedSettings, SettingsFault> {
     let Some(handler) = wanted.host.handler() else {
         // A script is replaced whole, so one that someone has edited is refused.
         text.map(script::recognize).transpose()?;
@@ -222,7 +222,7 @@ impl WantedHooks {
         handler: &Handler,
         hooks: &JsonNode,
         outer: &JsonLayout,
-    ) -> Result<Vec<String>, EditFault> {
+    ) -> Result<Vec<String>, SettingsFault> {
         let layout = json.layout(hooks, outer);
         // An event that has a handler of flow keeps it: people install again after an update, without all options.
         let stop = self.host.hooks().stop.and_then(|stop| hooks.get(stop.name));
@@ -253,7 +253,7 @@ impl WantedHooks {
         event: HostEvent,
         node: &JsonNode,
         outer: &JsonLayout,
-    ) -> Result<bool, EditFault> {
+    ) -> Result<bool, SettingsFault> {
         let handlers = handlers(self.host, json, event.name, node)?;
         let mut needs_one = true;
         let mut is_changed = false;
@@ -328,9 +328,9 @@ pub(super) fn handlers<'n>(
     json: &JsonText<'_>,
     name: &str,
     event: &'n JsonNode,
-) -> Result<Vec<EventHandler<'n>>, EditFault> {
+) -> Result<Vec<EventHandler<'n>>, SettingsFault> {
     let key = host.handler().map_or("command", |handler| handler.command);
-    let wrong = |node, what: &str| EditFault { help: SHAPE, ..fault(json, node, &format!("in {name:?}, {what}")) };
+    let wrong = |node, what: &str| SettingsFault { help: SHAPE, ..fault(json, node, &format!("in {name:?}, {what}")) };
     let groups = event.items().ok_or_else(|| wrong(event, "the value is not an array"))?;
     let mut found = Vec::new();
     for (group, entry) in groups.iter().enumerate() {
@@ -377,7 +377,7 @@ pub(super) fn is_our_status_line(json: &JsonText<'_>, node: &JsonNode) -> bool {
 }
 
 /// The settings without flow's handlers and status line.
-pub(super) fn uninstall(host: AgentHost, text: &str) -> Result<EditedSettings, EditFault> {
+pub(super) fn uninstall(host: AgentHost, text: &str) -> Result<EditedSettings, SettingsFault> {
     let mut edited = EditedSettings::of_text(Some(text));
     let Some(handler) = host.handler() else {
         // What someone has edited stays.
@@ -476,6 +476,6 @@ pub(super) fn without_root(mark: &str, mut json: JsonText<'_>) -> Option<String>
     }
 }
 
-fn fault(json: &JsonText<'_>, node: &JsonNode, reason: &str) -> EditFault {
-    EditFault { place: json.place(node), reason: reason.to_owned(), help: STRICT }
+fn fault(json: &JsonText<'_>, node: &JsonNode, reason: &str) -> SettingsFault {
+    SettingsFault { place: json.place(node), reason: reason.to_owned(), help: STRICT }
 }

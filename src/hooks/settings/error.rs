@@ -8,13 +8,13 @@ use crate::model::Suggestion;
 /// A text that cannot be edited: where, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{reason}")]
-pub(super) struct EditFault {
+pub(super) struct SettingsFault {
     pub(super) place: Place,
     pub(super) reason: String,
     pub(super) help: &'static str,
 }
 
-impl EditFault {
+impl SettingsFault {
     /// A fault of the file as a whole.
     pub(super) fn of_file(reason: impl Into<String>, help: &'static str) -> Self {
         Self { place: Place { line: 1, column: 1 }, reason: reason.into(), help }

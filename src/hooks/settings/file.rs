@@ -11,7 +11,7 @@ use crate::disk::{
     edit_document, read_document, read_named, root_of, settle_document,
 };
 use crate::hooks::settings::AgentHost;
-use crate::hooks::settings::error::EditFault;
+use crate::hooks::settings::error::SettingsFault;
 use crate::hooks::settings::host::SettingsScope;
 use crate::model::{Explain as _, Kind, Problem, limits};
 
@@ -152,7 +152,7 @@ impl UserFile {
     }
 
     /// The error for a text that cannot be edited.
-    pub(super) fn invalid(&self, EditFault { place, reason, help }: EditFault) -> Error {
+    pub(super) fn invalid(&self, SettingsFault { place, reason, help }: SettingsFault) -> Error {
         let message = format!("{}:{place}: {reason}", self.path.display());
         Problem::new(Kind::Refused, "invalid_settings", message).help(format!("{help}. Nothing was written")).into()
     }

@@ -6,7 +6,7 @@ use crate::codec::{JsonNode, JsonText, Place};
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::command::{self, Call};
 use crate::hooks::settings::edit;
-use crate::hooks::settings::error::EditFault;
+use crate::hooks::settings::error::SettingsFault;
 use crate::hooks::settings::file::SettingsFile;
 use crate::hooks::settings::host::{HOOKS, STATUS_LINE};
 use crate::hooks::settings::script::{self, PluginScript};
@@ -96,7 +96,7 @@ impl FoundHandler {
 }
 
 /// Looks into `text`.
-pub(super) fn installed_hooks(settings: &SettingsFile, text: &str) -> Result<InstalledHooks, EditFault> {
+pub(super) fn installed_hooks(settings: &SettingsFile, text: &str) -> Result<InstalledHooks, SettingsFault> {
     let Some(written) = settings.host.handler() else {
         let script = if text.is_empty() { None } else { Some(script::recognize(text)?) };
         return Ok(InstalledHooks { script, ..InstalledHooks::default() });

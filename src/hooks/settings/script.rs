@@ -3,7 +3,7 @@
 //! Its first line has the digest of the rest, so what another version of flow wrote differs from what a person edited.
 
 use crate::codec::digest;
-use crate::hooks::settings::error::EditFault;
+use crate::hooks::settings::error::SettingsFault;
 
 const PLUGIN: &str = include_str!("opencode.js");
 const MARK: &str = "// Written by `flow hooks install`; ";
@@ -23,7 +23,7 @@ pub(super) fn text() -> String {
 }
 
 /// Whose script `found` is; a fault if flow did not write it.
-pub(super) fn recognize(found: &str) -> Result<PluginScript, EditFault> {
+pub(super) fn recognize(found: &str) -> Result<PluginScript, SettingsFault> {
     if found == text() {
         return Ok(PluginScript::Current);
     }
@@ -34,7 +34,7 @@ pub(super) fn recognize(found: &str) -> Result<PluginScript, EditFault> {
     {
         return Ok(PluginScript::Other);
     }
-    Err(EditFault::of_file("this is not what flow wrote: someone has edited it, or it is another's", EDITED))
+    Err(SettingsFault::of_file("this is not what flow wrote: someone has edited it, or it is another's", EDITED))
 }
 
 /// What to do about a script that someone has edited.

@@ -202,13 +202,13 @@ impl InterviewDocument<'_> {
             let heading = heading(level, &target.heading);
             made.push_str(&format!("{heading}{newline}{newline}{}{newline}", target.body(newline)));
         }
-        self.prove(&made, script, sections, targets, &added)?;
+        self.check_filled(&made, script, sections, targets, &added)?;
         Ok(made)
     }
 
     /// Parses the finished text and checks it: each section in `targets` has exactly its new text, all others have
     /// their old text, and each section in `added` begins and ends where it should.
-    fn prove(
+    fn check_filled(
         &self,
         made: &str,
         script: &Script,

@@ -25,7 +25,7 @@ pub use edit::EditError;
 pub use entry::{InterviewAnswer, PadEntry};
 pub use fill::{FillOutcome, SectionChange};
 pub use gaps::{Fill, SectionView};
-pub use order::{Outlook, Step};
+pub use order::{InterviewProgress, Step};
 pub use question::InterviewQuestion;
 pub use reply::{Metadata, Reply};
 pub use scratch::{Fault, Mode, Pad, PadHead};

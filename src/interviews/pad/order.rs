@@ -11,7 +11,7 @@ use crate::interviews::pad::script::Script;
 
 /// The next step of an interview, and its progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outlook {
+pub struct InterviewProgress {
     /// The next step.
     pub step: Step,
     /// The progress.
@@ -49,7 +49,7 @@ impl Script {
     /// Questions come in the script's order. A section is asked about when it is a gap in the document and no entry of the
     /// pad is about it, answered or skipped: never twice.
     #[must_use]
-    pub fn outlook(&self, document: &InterviewDocument<'_>, pad: &Pad) -> Outlook {
+    pub fn outlook(&self, document: &InterviewDocument<'_>, pad: &Pad) -> InterviewProgress {
         let sections = document.sections(self);
         let (mut asked, mut answered) = (HashSet::new(), HashSet::new());
         for (entry, section) in pad.entries.iter().zip(self.subjects(pad)) {
@@ -89,6 +89,6 @@ impl Script {
             (Step::Complete, next - 1)
         };
         let gaps_remaining = u32::try_from(gaps.len()).unwrap_or(u32::MAX);
-        Outlook { step, metadata: Metadata { question_number, total_questions, gaps_remaining }, is_enough }
+        InterviewProgress { step, metadata: Metadata { question_number, total_questions, gaps_remaining }, is_enough }
     }
 }

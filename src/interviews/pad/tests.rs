@@ -319,7 +319,7 @@ fn asked(text: &str, mode: Mode, script: &Script) -> Vec<(String, u32, u32, u32)
     let mut seen = Vec::new();
     loop {
         let read = InterviewDocument::read(&text);
-        let Outlook { step, metadata, .. } = script.outlook(&read, read.only_pad().unwrap());
+        let InterviewProgress { step, metadata, .. } = script.outlook(&read, read.only_pad().unwrap());
         let Step::Ask { number, question } = step else {
             seen.push((
                 format!("{step:?}"),

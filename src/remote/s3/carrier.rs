@@ -152,7 +152,7 @@ impl S3Carrier {
                 Err(why) => Err(why),
             };
             if !is_in_doubt {
-                put.work.taken[..nth].iter().for_each(|key| markers.take_back(key));
+                put.work.taken[..nth].iter().for_each(|key| markers.remove_own(key));
             }
             return other;
         }
@@ -164,11 +164,11 @@ impl S3Carrier {
             Err(why) => why.clone().into(),
         };
         if answer == PutAnswer::Taken && announced == Ok(UploadOutcome::Done) {
-            self.take_back(put.run, deadline);
+            self.delist_ended(put.run, deadline);
         }
         match &answer {
             PutAnswer::Not(_) if !is_in_doubt => {
-                put.work.taken.iter().for_each(|key| markers.take_back(key));
+                put.work.taken.iter().for_each(|key| markers.remove_own(key));
             }
             // The marker of a run that is over may be replaced.
             PutAnswer::Done if !put.is_over => put.work.freed.iter().for_each(|key| markers.free(key)),
@@ -225,7 +225,7 @@ impl S3Carrier {
     }
 
     /// Removes a run from the list of open runs if another writer has ended it long ago.
-    fn take_back(&self, run: &RunId, deadline: Instant) {
+    fn delist_ended(&self, run: &RunId, deadline: Instant) {
         let [open, over] = [OPEN, OVER].map(|state| format!("{state}{}", key_of(run)));
         if let Ok(Some(_)) = self.requests.get(&over, deadline) {
             let _ = self.requests.delete(&open, deadline);

@@ -125,7 +125,7 @@ impl Markers<'_> {
     }
 
     /// Takes the marker of this commit away, which will never be in the log. That of another commit stays.
-    pub(super) fn take_back(&self, key: &WorkKey) {
+    pub(super) fn remove_own(&self, key: &WorkKey) {
         self.free_if(key, |marker| self.is_own(marker));
     }
 

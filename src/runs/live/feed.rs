@@ -177,7 +177,7 @@ impl Feed {
         self.stamps = stamps;
         self.definitions = Definitions::default();
         // The log before events that were taken on trust may have changed: without these, the runs are read as a whole.
-        let on_trust = self.observed.extract_if(.., |(_, run)| run.is_on_trust);
+        let on_trust = self.observed.extract_if(.., |(_, run)| run.is_read_in_part);
         dirty.extend(on_trust.map(|(id, _)| id));
         let mut judged = Vec::new();
         for (id, row) in &self.rows {

@@ -151,7 +151,7 @@ pub struct ObservedRun {
     /// The stamp of its files before they were read; `None` if they have to be read each time.
     stamp: Option<u64>,
     /// Whether events were taken without reading the log before them again, which may have been changed meanwhile.
-    pub(super) is_on_trust: bool,
+    pub(super) is_read_in_part: bool,
 }
 
 impl ObservedRun {
@@ -162,7 +162,7 @@ impl ObservedRun {
     pub(super) fn open(project: &OpenedProject, run: Box<dyn StoredRun>, stamp: Option<u64>) -> Result<Self> {
         let view = for_reading(project, &*run)?;
         let timekeeper = Timekeeper::of(view.log.events());
-        Ok(Self { run, view, timekeeper, stamp, is_on_trust: false })
+        Ok(Self { run, view, timekeeper, stamp, is_read_in_part: false })
     }
 
     /// Reads what is new since the files had another stamp, from `run`, which was opened just now: another directory may
@@ -191,7 +191,7 @@ impl ObservedRun {
             for event in end.newer {
                 self.take(event);
             }
-            self.is_on_trust = true;
+            self.is_read_in_part = true;
         } else {
             self.read_again(project)?;
         }
@@ -209,7 +209,7 @@ impl ObservedRun {
         self.view.log = LogScan::default();
         self.view = for_reading(project, &*self.run)?;
         self.timekeeper = Timekeeper::of(self.view.log.events());
-        self.is_on_trust = false;
+        self.is_read_in_part = false;
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Action, Drift, Hold, LeftUndone, Lives, Outlook, Plan, Presence, Undone, Verdict};
+use crate::engine::{Action, Drift, Hold, HoldState, LeftUndone, Lives, Outlook, Plan, Undone, Verdict};
 use crate::machine::Machine;
 use crate::model::{
     ActivityStatus, Doing, RunHead, RunSummary, SESSION_ENDED, Seq, SessionId, StepStatus, Timestamp, named,
@@ -194,12 +194,12 @@ fn read_card_alone(
 /// What a reader is told about a run now.
 pub(in crate::runs) fn assess(opened: OpenedRun<'_>, definitions: &Definitions) -> Assessment {
     let holder = opened.view.history.hold().map(|hold| holder_life(opened.project, hold));
-    let presence = match holder {
-        None => Presence::Free,
-        Some(HolderLife::Dead | HolderLife::Ended) => Presence::HolderDead,
-        Some(HolderLife::Alive | HolderLife::Unknown) => Presence::HeldByOther,
+    let hold_state = match holder {
+        None => HoldState::Free,
+        Some(HolderLife::Dead | HolderLife::Ended) => HoldState::HolderDead,
+        Some(HolderLife::Alive | HolderLife::Unknown) => HoldState::HeldByOther,
     };
-    conclude(opened, outlook(opened, presence, definitions), holder)
+    conclude(opened, outlook(opened, hold_state, definitions), holder)
 }
 
 fn conclude(opened: OpenedRun<'_>, mut outlook: Outlook<'_>, holder: Option<HolderLife>) -> Assessment {
@@ -257,14 +257,14 @@ pub(in crate::runs) struct Assessment {
 /// was alive is no longer known.
 pub(in crate::runs) fn assess_past(opened: OpenedRun<'_>, now: Timestamp) -> Assessment {
     let view = opened.view;
-    let (holder, presence) = match view.history.hold() {
-        Some(_) => (Some(HolderLife::Unknown), Presence::HeldByOther),
-        None => (None, Presence::Free),
+    let (holder, hold_state) = match view.history.hold() {
+        Some(_) => (Some(HolderLife::Unknown), HoldState::HeldByOther),
+        None => (None, HoldState::Free),
     };
     // Only the log tells of that time: which definitions and files there were is not known.
     let (drift, damage) = (Drift::None, None);
     let (machine, lives) = (view.machine.as_ref(), lives_then(&view.history));
-    conclude(opened, Outlook { machine, drift, damage, presence, now, lives, unproved: None }, holder)
+    conclude(opened, Outlook { machine, drift, damage, hold_state, now, lives, unproved: None }, holder)
 }
 
 /// The group that a run belongs to, and why; without a reason, the one of its verdict.

@@ -16,7 +16,7 @@ use crate::runs::error::{Error, Result};
 use crate::runs::look::outlook::OpenedRun;
 use crate::runs::look::seen::{SeenEvidence, seen_evidence};
 use crate::runs::look::show::{ArtifactKind, ShownArtifact, artifacts, features};
-use crate::runs::open::kept::Keepers;
+use crate::runs::open::kept::EvidenceSources;
 use crate::runs::open::reading::{Unreadable, read_runs};
 use crate::runs::open::reference::{DIRECTORY, Referent, is_web, referent};
 use crate::runs::open::select::select_run;
@@ -182,7 +182,7 @@ pub(in crate::runs) fn evidence_of<'a>(
         }
     }
     let mut found = Vec::new();
-    let mut keepers = Keepers::of(project, run, &files);
+    let mut keepers = EvidenceSources::of(project, run, &files);
     for attempt in activities {
         if attempt.evidence.is_empty() {
             continue;

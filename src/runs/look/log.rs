@@ -13,7 +13,7 @@ use crate::runs::open::listing::for_listing;
 use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::select::select_run;
 use crate::runs::open::shared::ask_store;
-use crate::store::{LogScan, Position, RefreshScope, StoredRun};
+use crate::store::{LogScan, ReadPosition, RefreshScope, StoredRun};
 
 /// Which events to read.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -83,7 +83,7 @@ pub fn log(cx: &Context, request: &LogRequest) -> Result<LogReport> {
 /// As [`log`].
 pub fn follow(cx: &Context, request: &LogRequest) -> Result<Follow> {
     let (run, warnings) = logged_run(cx, request)?;
-    Ok(Follow { cx: cx.clone(), run, after: request.after, position: Position::default(), warnings })
+    Ok(Follow { cx: cx.clone(), run, after: request.after, position: ReadPosition::default(), warnings })
 }
 
 /// The run, and what a reader should know if machines share it.
@@ -130,7 +130,7 @@ pub struct Follow {
     cx: Context,
     run: Box<dyn StoredRun>,
     after: Seq,
-    position: Position,
+    position: ReadPosition,
     /// What a reader should know of a run that machines share.
     pub warnings: Vec<String>,
 }

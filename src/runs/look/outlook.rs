@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::catalog::CatalogError;
-use crate::engine::{self, Action, Drift, History, Outlook, Plan, Presence, RunState, Verdict};
+use crate::engine::{self, Action, Drift, History, HoldState, Outlook, Plan, RunState, Verdict};
 use crate::machine::{Difference, Machine};
 use crate::model::{Execution, MissingProof, RunId, StateName, Suggestion, WorkflowId};
 use crate::runs::advice::{Advice, Alternative, adopt, advice, bring_back, share, unknown_driver};
@@ -53,8 +53,8 @@ pub(in crate::runs) struct OpenedRun<'a> {
     pub(in crate::runs) view: &'a View,
 }
 
-/// What has to be known about a run besides its history. `presence` says whether another session is in the way.
-pub(super) fn outlook<'a>(opened: OpenedRun<'a>, presence: Presence, definitions: &Definitions) -> Outlook<'a> {
+/// What has to be known about a run besides its history. `hold_state` says whether another session is in the way.
+pub(super) fn outlook<'a>(opened: OpenedRun<'a>, hold_state: HoldState, definitions: &Definitions) -> Outlook<'a> {
     let OpenedRun { project, view, .. } = opened;
     let state = view.history.state();
     let drift = match &view.machine {
@@ -71,9 +71,9 @@ pub(super) fn outlook<'a>(opened: OpenedRun<'a>, presence: Presence, definitions
         machine,
         drift,
         damage,
-        presence,
+        hold_state,
         now: project.cx.clock.now(),
-        lives: lives(project, &view.history, presence == Presence::HeldByOther),
+        lives: lives(project, &view.history, hold_state == HoldState::HeldByOther),
         unproved: unproved_by_name(project, view),
     }
 }
@@ -107,7 +107,7 @@ pub(super) fn plan_for_person(opened: OpenedRun<'_>, outlook: &mut Outlook<'_>) 
     if plan.verdict != Verdict::Held {
         return plan;
     }
-    let free = Outlook { presence: Presence::Free, drift: Drift::None, ..outlook.clone() };
+    let free = Outlook { hold_state: HoldState::Free, drift: Drift::None, ..outlook.clone() };
     let for_anyone = plan_for(opened, &free);
     if for_anyone.verdict != Verdict::NeedsHuman {
         return plan;

@@ -36,7 +36,7 @@ use crate::runs::open::work::OpenWork;
 use crate::runs::open::worktrees::{OtherWorktree, other_worktrees};
 use crate::runs::path::{path_argument, quoted_path};
 use crate::runs::user_state::git_state;
-use crate::runs::write::claim::{ClaimReport, ClaimRequest, claim, presence};
+use crate::runs::write::claim::{ClaimReport, ClaimRequest, claim, hold_state};
 use crate::runs::write::journal;
 use crate::store::{Project, RefreshScope, StoredRun};
 
@@ -245,14 +245,14 @@ pub(in crate::runs) fn resume_here(
     if matches!(looking, Looking::All(_)) {
         see_committed(project, &*run, &mut view);
     }
-    let presence = match claim {
+    let hold_state = match claim {
         // The caller has just claimed the run, so no other holder is in the way.
-        Some(_) => engine::Presence::Free,
-        None => presence(project, view.history.hold(), &caller)?,
+        Some(_) => engine::HoldState::Free,
+        None => hold_state(project, view.history.hold(), &caller)?,
     };
     let opened = OpenedRun { project, run: &*run, view: &view };
     let is_person = caller.session.is_none() && caller.shown_by.is_none();
-    let mut report = report_of(opened, presence, is_person, looking, runs);
+    let mut report = report_of(opened, hold_state, is_person, looking, runs);
     if let Some(doubt) = doubt {
         report.notes.push(format!("{doubt}; name another one to resume it"));
     }
@@ -267,13 +267,13 @@ pub(in crate::runs) fn resume_here(
 /// The report about a run that can be read. `is_person`: the caller is not an agent.
 fn report_of(
     opened: OpenedRun<'_>,
-    presence: engine::Presence,
+    hold_state: engine::HoldState,
     is_person: bool,
     looking: Looking<'_>,
     runs: &Runs,
 ) -> ResumeReport {
     let OpenedRun { project, run, view } = opened;
-    let mut outlook = outlook(opened, presence, &Definitions::default());
+    let mut outlook = outlook(opened, hold_state, &Definitions::default());
     let (mut evidence, mut asked) = (Vec::new(), None);
     match looking {
         Looking::Nothing => {}
@@ -297,7 +297,7 @@ fn report_of(
         notes.extend(no_longer_shown(opened, &outlook, &plan, &evidence));
     }
     let document = view.history.state().document();
-    if let Some(session) = document.state.session.as_ref().filter(|_| presence == engine::Presence::HeldByOther)
+    if let Some(session) = document.state.session.as_ref().filter(|_| hold_state == engine::HoldState::HeldByOther)
         && plan.verdict == Verdict::NeedsHuman
     {
         notes.push(format!("session {session} holds the run"));

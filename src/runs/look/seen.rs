@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Attempt, Damage, EvidenceState, Freshness, History, Judgement, Outlook, Plan};
+use crate::engine::{Attempt, Damage, EvidenceState, Freshness, History, Outlook, Plan, ProofCheck};
 use crate::machine::Requirement;
 use crate::model::{
     ActivityStatus, MissingProof, NotCovered, Number, RunId, SessionId, StateName, Suggestion, command_line,
 };
-use crate::runs::commands::prove;
+use crate::runs::commands::required_command;
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
 use crate::runs::look::outlook::{Definitions, OpenedRun, comes_before, outlook, plan_for};
@@ -19,7 +19,7 @@ use crate::runs::open::proof::{Proofs, evidence_states};
 use crate::runs::open::select::select_run;
 use crate::runs::open::shared::ask_store;
 use crate::runs::open::view::{View, for_reading};
-use crate::runs::write::claim::presence;
+use crate::runs::write::claim::hold_state;
 use crate::runs::write::exec::obstacle::obstacle;
 use crate::runs::write::required_here::as_project_asks;
 use crate::store::{RefreshScope, StoredRun};
@@ -140,7 +140,7 @@ pub fn verify_evidence(cx: &Context, request: &VerifyEvidenceRequest) -> Result<
     }
     let opened = OpenedRun { project: &project, run: &*run, view: &view };
     let caller = cx.caller(request.session.clone(), None)?;
-    let mut outlook = outlook(opened, presence(&project, view.history.hold(), &caller)?, &Definitions::default());
+    let mut outlook = outlook(opened, hold_state(&project, view.history.hold(), &caller)?, &Definitions::default());
     outlook.unproved = Some(unproved_now(&project, &view, &evidence));
     let plan = plan_for(opened, &outlook);
     let required = required_evidence(opened, &outlook, &plan, &evidence);
@@ -196,8 +196,8 @@ fn required_evidence(
         // What is over runs nothing.
         let is_over = history.state().status().is_terminal();
         let missing = missing.filter(|one| !is_over && one.obstacle.is_none() && obstacle(project, one).is_none());
-        let command =
-            missing.map(|one| comes_before(opened, outlook, plan, &exec).unwrap_or_else(|| prove(run.id(), &one)));
+        let command = missing
+            .map(|one| comes_before(opened, outlook, plan, &exec).unwrap_or_else(|| required_command(run.id(), &one)));
         required.push(RequiredEvidence { phase, exec, proved: why.is_none(), number, why, skip_reason, command });
     };
     for (requirement, found) in history.requirements(machine) {
@@ -267,9 +267,9 @@ fn why_not(
 /// Why what was seen to pass does not hold on the files as they are, if it does not.
 fn why_stale(proofs: &Proofs, requirement: &Requirement, attempt: &Attempt) -> Option<String> {
     match proofs.judge(requirement, attempt) {
-        Judgement::Holds => None,
-        Judgement::DoesNot(why) => Some(why),
-        Judgement::NotLooked => Some("it cannot be told whether it still holds".to_owned()),
+        ProofCheck::Holds => None,
+        ProofCheck::DoesNot(why) => Some(why),
+        ProofCheck::NotLooked => Some("it cannot be told whether it still holds".to_owned()),
     }
 }
 

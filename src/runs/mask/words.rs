@@ -31,7 +31,7 @@ pub(super) fn word_at(text: &Text<'_>, at: usize) -> Option<&'static str> {
 }
 
 /// A word for a secret and the sign behind it.
-struct Behind {
+struct SecretWord {
     word: &'static str,
     at: usize,
     sign: u8,
@@ -65,7 +65,7 @@ pub(super) fn behind_word(text: &Text<'_>, at: usize, word: &'static str) -> Vec
         _ => return Vec::new(),
     };
     let is_list = text.byte(from) == Some(b'[');
-    let behind = Behind { word, at, sign, is_quoted, is_list };
+    let behind = SecretWord { word, at, sign, is_quoted, is_list };
     if is_list
         && let Some(secrets) =
             secrets_in_list(text, from, |from, end, is_quoted| behind.is_secret(text, from, end, is_quoted))
@@ -125,7 +125,7 @@ pub(super) fn secrets_in_list(
     is_list.then_some(secrets)
 }
 
-impl Behind {
+impl SecretWord {
     fn is_secret(&self, text: &Text<'_>, from: usize, end: usize, is_quoted: bool) -> bool {
         let value = &text.bytes[from.min(end)..end];
         if value.len() < BEHIND_WORD || value == MASK {

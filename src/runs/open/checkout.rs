@@ -9,7 +9,7 @@ use crate::model::{Help, Kind, Problem, RunId, Seq, Suggestion, first_few, quote
 use crate::runs::advice::Alternative;
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result, ends_at};
-use crate::store::{Document, LogScan, Presence, StoredRun};
+use crate::store::{Document, LogScan, RunParts, StoredRun};
 
 /// Refuses a log with two joined histories: a record on top of one of them would hide the other.
 pub(crate) fn refuse_joined(run: &RunId, log: &LogScan) -> Result<()> {
@@ -47,19 +47,19 @@ pub(crate) fn rewound(project: &OpenedProject, run: &dyn StoredRun, last: Seq, n
 
 /// Whether git may have removed a run's files from this checkout. Without asking git: whether it has them, [`elsewhere`] finds.
 pub(crate) fn may_be_elsewhere(project: &OpenedProject, run: &dyn StoredRun) -> bool {
-    match run.presence() {
-        Presence::Away => true,
-        Presence::Emptied => project.cx.git.top(project.root()).is_some(),
-        Presence::Whole | Presence::WithoutLog => false,
+    match run.parts() {
+        RunParts::Away => true,
+        RunParts::Emptied => project.cx.git.top(project.root()).is_some(),
+        RunParts::Whole | RunParts::WithoutLog => false,
     }
 }
 
 /// Whether git removed a run's files from this checkout.
 pub(crate) fn is_elsewhere(project: &OpenedProject, run: &dyn StoredRun) -> bool {
-    match run.presence() {
-        Presence::Away => true,
-        Presence::Emptied => !places_with(project, run, Seq(1)).is_empty(),
-        Presence::Whole | Presence::WithoutLog => false,
+    match run.parts() {
+        RunParts::Away => true,
+        RunParts::Emptied => !places_with(project, run, Seq(1)).is_empty(),
+        RunParts::Whole | RunParts::WithoutLog => false,
     }
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn elsewhere(project: &OpenedProject, run: &dyn StoredRun) -> Error {
         return left_out;
     }
     let places = places_with(project, run, Seq(1));
-    if places.is_empty() && run.presence() == Presence::Emptied {
+    if places.is_empty() && run.parts() == RunParts::Emptied {
         return empty(project, run);
     }
     Error::Elsewhere { run: run.id().clone(), places }

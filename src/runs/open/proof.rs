@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 
 use crate::catalog::NamedCommand;
 use crate::engine::{
-    Attempt, CheckoutFiles, EvidenceState, Freshness, History, Judgement, Trail, evidence_state, in_brackets,
+    Attempt, CheckoutFiles, EvidenceState, Freshness, History, ProofCheck, Trail, evidence_state, in_brackets,
 };
 use crate::host::is_own_path;
 use crate::machine::Requirement;
 use crate::model::{ActivityStatus, Number, TreeSnapshot};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
-use crate::runs::open::kept::{Keeper, Keepers};
+use crate::runs::open::kept::{EvidenceSource, EvidenceSources};
 use crate::runs::open::own_files::{own_directories, own_of_others};
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::reference::DIRECTORY;
@@ -37,7 +37,7 @@ pub(in crate::runs) fn evidence_states(
         return Ok(states);
     }
     let kept: BTreeMap<String, u64> = run.evidence()?.into_iter().collect();
-    let mut keepers = Keepers::of(project, run, &kept);
+    let mut keepers = EvidenceSources::of(project, run, &kept);
     // Most commands name the same inputs, or none.
     let mut nows: BTreeMap<&[String], PresentCheckout<'_>> = BTreeMap::new();
     for attempt in ended {
@@ -98,17 +98,17 @@ impl Proofs {
     }
 
     /// Whether `attempt` proves `requirement`.
-    pub(in crate::runs) fn judge(&self, requirement: &Requirement, attempt: &Attempt) -> Judgement {
+    pub(in crate::runs) fn judge(&self, requirement: &Requirement, attempt: &Attempt) -> ProofCheck {
         if let Some(why) = self.is_another_command(&requirement.exec, attempt) {
-            return Judgement::DoesNot(why);
+            return ProofCheck::DoesNot(why);
         }
-        let Some(state) = self.states.get(&attempt.number) else { return Judgement::NotLooked };
+        let Some(state) = self.states.get(&attempt.number) else { return ProofCheck::NotLooked };
         let holds = match state.freshness {
             Freshness::Fresh => true,
             Freshness::Gone => false,
             Freshness::Stale | Freshness::Unknown => !requirement.fresh,
         };
-        if holds { Judgement::Holds } else { Judgement::DoesNot(in_words(attempt, state)) }
+        if holds { ProofCheck::Holds } else { ProofCheck::DoesNot(in_words(attempt, state)) }
     }
 
     /// Why what was run is not what the project names so today.
@@ -129,17 +129,17 @@ impl Proofs {
 }
 
 /// A run whose commands were looked at, for decisions before it is locked.
-pub(in crate::runs) struct LookedAt<'a> {
+pub(in crate::runs) struct ProofTrail<'a> {
     pub(in crate::runs) history: &'a History,
     pub(in crate::runs) proofs: &'a Proofs,
 }
 
-impl Trail for LookedAt<'_> {
+impl Trail for ProofTrail<'_> {
     fn history(&self) -> Option<&History> {
         Some(self.history)
     }
 
-    fn judge(&self, requirement: &Requirement, attempt: &Attempt) -> Judgement {
+    fn judge(&self, requirement: &Requirement, attempt: &Attempt) -> ProofCheck {
         self.proofs.judge(requirement, attempt)
     }
 }
@@ -156,8 +156,8 @@ fn not_there(name: &str) -> String {
 
 /// Which file of the record is not there or is another one, in words. In a run that machines share, files come when they are
 /// read.
-fn gone(keeper: Keeper<'_>, attempt: &Attempt) -> Result<Option<String>> {
-    let Keeper { run, files } = keeper;
+fn gone(keeper: EvidenceSource<'_>, attempt: &Attempt) -> Result<Option<String>> {
+    let EvidenceSource { run, files } = keeper;
     for kept in &attempt.kept {
         let name = &kept.name;
         let same = match files.get(name) {

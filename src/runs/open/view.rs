@@ -100,7 +100,7 @@ pub(crate) fn for_reading(project: &OpenedProject, run: &dyn StoredRun) -> Resul
         machine = catalog_machine(project, text.document(), &mut notes);
     }
     let mut history = current.history(&log);
-    with_earlier(&mut history, run, &log)?;
+    add_earlier_attempts(&mut history, run, &log)?;
     follows_from_files &= is_own(&log);
     // A run of another program is adopted by the next writer, with its open work and the gates of its workflow.
     let is_foreign = log.events().next().is_none();
@@ -147,7 +147,7 @@ pub(super) fn unlogged_status(repair: &Repair) -> Option<String> {
 }
 
 /// Adds what another program recorded before flow's log began.
-pub(crate) fn with_earlier(history: &mut History, run: &dyn StoredRun, log: &LogScan) -> Result<()> {
+pub(crate) fn add_earlier_attempts(history: &mut History, run: &dyn StoredRun, log: &LogScan) -> Result<()> {
     if !is_own(log) {
         let earlier = earlier_attempts(run, history)?;
         history.add_earlier(earlier);

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Caller, Claim, Command, Decision, Hold, Presence};
+use crate::engine::{Caller, Claim, Command, Decision, Hold, HoldState};
 use crate::model::SessionId;
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
@@ -64,19 +64,19 @@ pub(crate) fn claim(
 
 /// Whether the holder of a run prevents the caller from writing it. A caller without a session counts as the holder if
 /// it belongs to the same process, and as another session otherwise.
-pub(crate) fn presence(project: &OpenedProject, held: Option<&Hold>, caller: &Caller) -> Result<Presence> {
-    let Some(hold) = held else { return Ok(Presence::Free) };
+pub(crate) fn hold_state(project: &OpenedProject, held: Option<&Hold>, caller: &Caller) -> Result<HoldState> {
+    let Some(hold) = held else { return Ok(HoldState::Free) };
     if caller.session.as_ref() == Some(&hold.session) {
-        return Ok(Presence::Free);
+        return Ok(HoldState::Free);
     }
     let evidence = process_of(hold);
     // Looked up last: it reads the processes above this one.
     if caller.session.is_none() && evidence.is_some() && project.cx.holder()? == evidence {
-        return Ok(Presence::Free);
+        return Ok(HoldState::Free);
     }
     if is_dead(project, &hold.session, evidence.as_ref()) {
-        return Ok(Presence::HolderDead);
+        return Ok(HoldState::HolderDead);
     }
     // In doubt it counts as alive: two sessions in one run are worse than one question to a person.
-    Ok(Presence::HeldByOther)
+    Ok(HoldState::HeldByOther)
 }

@@ -14,7 +14,7 @@ use crate::model::{
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::open::damage::notes_of;
-use crate::runs::open::proof::{LookedAt, Proofs};
+use crate::runs::open::proof::{ProofTrail, Proofs};
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::select::{select_run, select_run_to_write};
 use crate::runs::open::shared::ask_store;
@@ -172,7 +172,7 @@ fn advance_as_seen(project: &OpenedProject, run: &dyn StoredRun, request: &Advan
     let mut destined = destination(request, &view, &view.history);
     if matches!(destined, Err(Refusal::NotProved { looked: false, .. })) {
         let proofs = Proofs::look(project, run)?;
-        destined = destination(request, &view, &LookedAt { history: &view.history, proofs: &proofs });
+        destined = destination(request, &view, &ProofTrail { history: &view.history, proofs: &proofs });
     }
     let to = match destined {
         Ok(to) => to,

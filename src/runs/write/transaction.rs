@@ -3,11 +3,11 @@
 //! [`reconcile`](crate::engine::reconcile) finds the state of a run and the repairs that must come before anything else; the repairs are made
 //! here. Readers call it too, in [`crate::runs::open::view`], but make no repairs.
 
-mod behind;
 mod found;
 mod holder;
 mod moved_on;
 mod repairs;
+mod unpublished;
 
 use std::cell::{OnceCell, RefCell};
 use std::path::Path;
@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use crate::codec::{RunText, digest};
 use crate::engine::{
-    Attempt, Caller, Command, Decision, Fault, History, Judgement, Recap, Refusal, Repair, RunState, Trail,
+    Attempt, Caller, Command, Decision, Fault, History, ProofCheck, Recap, Refusal, Repair, RunState, Trail,
     asks_workflow, decide, is_free, machine_of, merge_save, pinned,
 };
 use crate::machine::{Machine, Requirement};
@@ -39,12 +39,12 @@ use crate::runs::open::pinned::catalog_machine;
 use crate::runs::open::proof::Proofs;
 use crate::runs::open::recap::{pinned_by_recap, recap_with, recapped};
 use crate::runs::open::same_work::{SameWork, pass_on};
-use crate::runs::open::view::with_earlier;
+use crate::runs::open::view::add_earlier_attempts;
 use crate::runs::write::begun::{goes_on, note_workers, waits_for_command};
 use crate::runs::write::exec::obstacle::obstacle;
-use crate::runs::write::transaction::behind::{Behind, others_publish};
 use crate::runs::write::transaction::found::{reconcile_for_writing, warnings};
-use crate::store::{Batch, Document, Presence, RunWriter, StoreError, StoredRun, WorkKey, WriteRequest, pause_after};
+use crate::runs::write::transaction::unpublished::{UnpublishedEvents, others_publish};
+use crate::store::{Batch, Document, RunParts, RunWriter, StoreError, StoredRun, WorkKey, WriteRequest, pause_after};
 
 /// How often to look at the files for one command: at each look another command may have ended.
 const LOOKS: u32 = 3;
@@ -73,7 +73,7 @@ pub(crate) struct Transaction<'a> {
     /// The workflow of the run, once it was read; none if the run has no usable one.
     workflow: OnceCell<Option<Rc<Machine>>>,
     /// What others are about to publish.
-    behind: Option<Behind>,
+    behind: Option<UnpublishedEvents>,
     /// The issue and the pull request that the run has given up.
     freed: Vec<WorkKey>,
     /// Events that are not committed yet.
@@ -206,7 +206,7 @@ impl<'a> Transaction<'a> {
         if may_be_elsewhere(project, run) {
             return Err(elsewhere(project, run));
         }
-        if run.presence() == Presence::WithoutLog {
+        if run.parts() == RunParts::WithoutLog {
             refuse_log_elsewhere(project, run)?;
         }
         // Before the writer leaves anything that must never be committed.
@@ -261,7 +261,7 @@ impl<'a> Transaction<'a> {
         let is_foreign = repairs.contains(&Repair::AdoptRun);
         let is_up_to_others = others_publish(&mut *self.writer, &repairs)?;
         if is_up_to_others && repairs.len() == 1 {
-            self.behind = repairs.into_iter().find_map(|repair| Behind::of(repair, &*self.writer));
+            self.behind = repairs.into_iter().find_map(|repair| UnpublishedEvents::of(repair, &*self.writer));
         } else if is_up_to_others && may_wait {
             return Ok(false);
         } else {
@@ -324,7 +324,7 @@ impl<'a> Transaction<'a> {
         let Some(mut history) = History::fold(log.events()) else { return Ok(None) };
         // If the log is damaged, `run.yaml` knows more.
         history.show(self.state.clone());
-        with_earlier(&mut history, self.run, &log)?;
+        add_earlier_attempts(&mut history, self.run, &log)?;
         Ok(Some(history))
     }
 
@@ -544,10 +544,10 @@ impl Trail for LogTrail<'_, '_> {
         history.as_ref()
     }
 
-    fn judge(&self, requirement: &Requirement, attempt: &Attempt) -> Judgement {
+    fn judge(&self, requirement: &Requirement, attempt: &Attempt) -> ProofCheck {
         match &self.tx.proofs {
             Some(proofs) => proofs.judge(requirement, attempt),
-            None => Judgement::NotLooked,
+            None => ProofCheck::NotLooked,
         }
     }
 

@@ -29,7 +29,7 @@ use crate::store::local::lock::Lock;
 use crate::store::local::project::Project;
 use crate::store::local::stamps::{log_in, number, run_entry, stamp, stamp_of, text_at};
 use crate::store::request::WriteRequest;
-use crate::store::run_store::{LookedAt, MaybeOpen, Reopening, RunCache, SeenFinished, SeenRuns};
+use crate::store::run_store::{FileStats, MaybeOpen, Reopening, RunCache, SeenFinished, SeenRuns};
 
 /// How many of the runs that finished last are checked every time: a person may reopen one by hand.
 const RECENT: usize = 16;
@@ -72,10 +72,10 @@ impl RunCache for Project {
         let mut ended = Vec::new();
         for (id, looked_at) in ids.into_iter().zip(looked_at) {
             match (summary_of(&id), looked_at) {
-                (Some(summary), LookedAt { text: Some(text), .. }) if summary.head.is_over() => {
+                (Some(summary), FileStats { text: Some(text), .. }) if summary.head.is_over() => {
                     ended.push((stamp(&text), summary));
                 }
-                (Some(summary), LookedAt { text: Some(text), log: Some(log) }) if !summary.head.is_over() => {
+                (Some(summary), FileStats { text: Some(text), log: Some(log) }) if !summary.head.is_over() => {
                     listed.add(&KnownRun(number(&[text, log]), summary));
                 }
                 // Its summary does not follow from its files alone, or they could not be looked at.
@@ -217,7 +217,7 @@ fn still_open(runs: &Dir, listed: &OpenRuns, looked: LookedAtKnown, reopening: V
         }
     }
     // Take the stamps before the runs are read: a later change then gives them others.
-    let looked_at = ids.iter().map(|id| LookedAt::of_run(runs, id)).collect();
+    let looked_at = ids.iter().map(|id| FileStats::of_run(runs, id)).collect();
     let finished = SeenFinished::Recent(listed.recent.clone());
     let seen = Some(SeenRuns { world: listed.world.clone(), stamps, looked_at, finished });
     MaybeOpen { known, ids, seen, ..MaybeOpen::default() }
@@ -252,7 +252,7 @@ fn look_at_part(runs: &Dir, part: &[Box<RawValue>]) -> Option<LookedAtKnown> {
     let mut looked = LookedAtKnown { known, stamps, changed: Vec::new() };
     for written in part {
         let KnownRun(stamp, summary) = KnownRun::read(written)?;
-        if LookedAt::of_run(runs, &summary.head.run_id).number() == Some(stamp) {
+        if FileStats::of_run(runs, &summary.head.run_id).number() == Some(stamp) {
             looked.known.push(summary);
             looked.stamps.push(stamp);
         } else {
@@ -277,7 +277,7 @@ fn all_but_finished(
         // Take the stamps before the run is read: a later change then gives it others.
         let Some(text) = text_at(runs, &entry) else {
             ids.push(entry.0);
-            looked_at.push(LookedAt::default());
+            looked_at.push(FileStats::default());
             continue;
         };
         let text_stamp = stamp(&text);
@@ -285,7 +285,7 @@ fn all_but_finished(
             over.push((text_stamp, summary));
             continue;
         }
-        let seen = LookedAt { text: Some(text), log: log_in(runs, &entry.0) };
+        let seen = FileStats { text: Some(text), log: log_in(runs, &entry.0) };
         match summaries.remove(&entry.0) {
             Some(KnownRun(stamp, summary)) if seen.number() == Some(stamp) => {
                 known.push(summary);

@@ -53,15 +53,15 @@ impl Gap {
             *self = Self { is_after_event: true, ..Self::default() };
             return Ok(());
         }
-        self.go_on(1, line.len(), line.len())
+        self.add_lines(1, line.len(), line.len())
     }
 
     /// Passes what follows in another part of the log, as far as it has no event.
     pub(super) fn pass_into(mut self, next: &Self) -> Read<()> {
-        self.go_on(next.lines, next.bytes, next.longest)
+        self.add_lines(next.lines, next.bytes, next.longest)
     }
 
-    fn go_on(&mut self, lines: usize, bytes: usize, longest: usize) -> Read<()> {
+    fn add_lines(&mut self, lines: usize, bytes: usize, longest: usize) -> Read<()> {
         self.lines += lines;
         self.bytes += bytes;
         self.longest = self.longest.max(longest);

@@ -10,7 +10,7 @@ use crate::codec::{LINE_START, LogEnd, LogScan, sealed_event};
 use crate::disk::{Disk, DiskFile, FileType, Links, Open, both, read_plain};
 use crate::model::{Event, Seq, limits};
 use crate::store::local::lines::{BLOCK, Backwards, Gap, LogFault, PassedLines, Read, forwards};
-use crate::store::run_store::Position;
+use crate::store::run_store::ReadPosition;
 
 /// Reads a whole log.
 ///
@@ -113,20 +113,20 @@ fn claimed_position(line: &[u8]) -> Option<u64> {
 
 /// The whole lines after `position`, which advances past them. At the beginning of an orderly log, those up to the event
 /// `after` are left out.
-pub(super) fn scan_from(file: &dyn DiskFile, position: &mut Position, after: Seq) -> Read<LogScan> {
+pub(super) fn scan_from(file: &dyn DiskFile, position: &mut ReadPosition, after: Seq) -> Read<LogScan> {
     let stat = file.stat().map_err(io::Error::from)?;
-    if *position == Position::default() && after > Seq(0) {
+    if *position == ReadPosition::default() && after > Seq(0) {
         // Otherwise events up to `after` may be anywhere in it.
         if let Some(LogTail { end, whole, unended: false, .. }) = LogTail::orderly(file, after)?
             && end.at.is_some()
             && !end.has_others
         {
-            *position = Position { log: stat.inode, offset: whole };
+            *position = ReadPosition { log: stat.inode, offset: whole };
             return Ok(LogScan::of_end(end));
         }
     }
     if stat.inode != position.log || position.offset > stat.len {
-        *position = Position { log: stat.inode, offset: 0 };
+        *position = ReadPosition { log: stat.inode, offset: 0 };
     }
     let mut scan = LogScan::default();
     let mut number = 0;

@@ -193,7 +193,7 @@ impl LockedLog {
     pub(crate) fn append(&mut self, lines: &str) -> Result<(), StoreError> {
         let before = self.tail.len;
         if let Err(source) = write_once(&*self.file, lines.as_bytes()) {
-            self.take_back(before);
+            self.truncate_to(before);
             return Err(log_fault(&self.dir, Operation::Append, source));
         }
         self.tail.len = before + lines.len() as u64;
@@ -206,14 +206,14 @@ impl LockedLog {
     /// makes the next writer do the same.
     fn unflushed(&mut self, before: u64, source: io::Error) -> StoreError {
         if self.lock.note_suspect(true) {
-            self.take_back(before);
+            self.truncate_to(before);
         }
         self.unconfirmed(source)
     }
 
     /// Handles an append that went into a file which is no longer the log.
     fn misplaced(&self, before: u64) -> StoreError {
-        self.take_back(before);
+        self.truncate_to(before);
         self.unconfirmed(io::Error::other(REPLACED))
     }
 
@@ -227,7 +227,7 @@ impl LockedLog {
     }
 
     /// Truncates the log to the length before the append.
-    fn take_back(&self, before: u64) {
+    fn truncate_to(&self, before: u64) {
         let _ = self.file.set_len(before);
     }
 

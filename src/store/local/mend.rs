@@ -16,7 +16,7 @@ use crate::store::request::WriteRequest;
 
 /// Which directory of a run or project a file is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Shelf {
+pub enum DirLevel {
     /// In the directory itself.
     Top,
     /// In its `activities/`, or in the project's `runs/`.
@@ -81,10 +81,10 @@ impl RunDir {
     ///
     /// # Errors
     /// As [`RunDir::lock`].
-    pub fn lock_for_repair(&self, request: &WriteRequest) -> Result<Mender<'_>, StoreError> {
+    pub fn lock_for_repair(&self, request: &WriteRequest) -> Result<RepairLock<'_>, StoreError> {
         let lock = Lock::take(&self.dir, request)?;
         self.check_place()?;
-        Ok(Mender { lock, run: self })
+        Ok(RepairLock { lock, run: self })
     }
 }
 
@@ -97,12 +97,12 @@ fn activity_bytes(dir: Option<&Dir>, name: &str) -> Result<Option<Vec<u8>>, Disk
 /// A locked run whose files may be damaged.
 #[derive(Debug)]
 #[must_use]
-pub struct Mender<'a> {
+pub struct RepairLock<'a> {
     run: &'a RunDir,
     lock: Lock,
 }
 
-impl Mender<'_> {
+impl RepairLock<'_> {
     /// The highest event position and activity number that any writer noted.
     #[must_use]
     pub fn noted(&self) -> (Seq, Number) {
@@ -113,10 +113,10 @@ impl Mender<'_> {
     ///
     /// # Errors
     /// [`StoreError`]; the file then stays in its place.
-    pub fn set_aside(&self, shelf: Shelf, name: &str, now: Timestamp) -> Result<String, StoreError> {
+    pub fn set_aside(&self, shelf: DirLevel, name: &str, now: Timestamp) -> Result<String, StoreError> {
         let aside = match shelf {
-            Shelf::Top => set_aside(&self.run.dir, name, &self.run.dir, now),
-            Shelf::Inner => set_aside(&self.run.dir.open_dir(ACTIVITIES)?, name, &self.run.dir, now),
+            DirLevel::Top => set_aside(&self.run.dir, name, &self.run.dir, now),
+            DirLevel::Inner => set_aside(&self.run.dir.open_dir(ACTIVITIES)?, name, &self.run.dir, now),
         };
         Ok(aside?)
     }
@@ -180,10 +180,10 @@ impl ProjectMender<'_> {
     ///
     /// # Errors
     /// [`StoreError`]; the file then stays in its place.
-    pub fn set_aside(&self, shelf: Shelf, name: &str, now: Timestamp) -> Result<String, StoreError> {
+    pub fn set_aside(&self, shelf: DirLevel, name: &str, now: Timestamp) -> Result<String, StoreError> {
         let aside = match shelf {
-            Shelf::Top => set_aside(self.flow, name, self.flow, now),
-            Shelf::Inner => set_aside(&self.flow.open_dir(RUNS)?, name, self.flow, now),
+            DirLevel::Top => set_aside(self.flow, name, self.flow, now),
+            DirLevel::Inner => set_aside(&self.flow.open_dir(RUNS)?, name, self.flow, now),
         };
         Ok(aside?)
     }

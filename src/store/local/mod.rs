@@ -39,7 +39,7 @@ mod writer;
 pub(crate) use cache::TreeCache;
 pub use index::git_stamp;
 pub use log::LogTail;
-pub use mend::{FileBytes, Mender, ProjectMender, Shelf};
+pub use mend::{DirLevel, FileBytes, ProjectMender, RepairLock};
 pub use note::WriterNote;
 pub use project::{InitOutcome, Project};
 pub use prune::PrunePlace;

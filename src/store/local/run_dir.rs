@@ -13,7 +13,7 @@ use crate::store::local::lock::note_of;
 use crate::store::local::log::{LogTail, scan, scan_from};
 use crate::store::local::log_file::{LockedLog, log_fault, unread};
 use crate::store::request::WriteRequest;
-use crate::store::run_store::{Position, Presence, RunWriter, StoredRun};
+use crate::store::run_store::{ReadPosition, RunParts, RunWriter, StoredRun};
 
 /// The directory of a run.
 #[derive(Debug)]
@@ -87,15 +87,15 @@ impl StoredRun for RunDir {
         }
     }
 
-    fn presence(&self) -> Presence {
+    fn parts(&self) -> RunParts {
         if is_leftover(&self.dir) {
-            return Presence::Away;
+            return RunParts::Away;
         }
         if is_emptied_run(&self.dir) {
-            return Presence::Emptied;
+            return RunParts::Emptied;
         }
         let lacks_log = !self.dir.exists(LOG).unwrap_or(true) && self.dir.exists(RUN_FILE).unwrap_or(false);
-        if lacks_log { Presence::WithoutLog } else { Presence::Whole }
+        if lacks_log { RunParts::WithoutLog } else { RunParts::Whole }
     }
 
     fn noted(&self) -> Seq {
@@ -124,7 +124,7 @@ impl StoredRun for RunDir {
         Ok(tail.map(|tail| tail.end))
     }
 
-    fn log_from(&self, position: &mut Position, after: Seq) -> Result<LogScan, StoreError> {
+    fn log_from(&self, position: &mut ReadPosition, after: Seq) -> Result<LogScan, StoreError> {
         Ok(self.read(|file| scan_from(&**file, position, after))?.unwrap_or_default())
     }
 

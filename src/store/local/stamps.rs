@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use crate::disk::{Dir, FileType, Stat};
 use crate::model::RunId;
 use crate::store::local::layout::{LOG, RUN_FILE};
-use crate::store::run_store::LookedAt;
+use crate::store::run_store::FileStats;
 
 /// An entry of the directory of runs: the id, and the type if the directory tells it.
 pub(super) type RunEntry = (RunId, FileType);
@@ -64,7 +64,7 @@ pub(super) fn stamp(stat: &Stat) -> String {
     text
 }
 
-impl LookedAt {
+impl FileStats {
     pub(super) fn of_run(runs: &Dir, id: &RunId) -> Self {
         let text = text_in(runs, id);
         // Without a `run.yaml` the run has to be read in any case.

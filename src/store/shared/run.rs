@@ -12,7 +12,7 @@ use crate::store::displaced::DisplacedEvents;
 use crate::store::error::{HiddenRun, StoreError};
 use crate::store::local::RunDir;
 use crate::store::request::WriteRequest;
-use crate::store::run_store::{AsOf, BroughtEvidence, Position, Presence, RunWriter, StoredRun};
+use crate::store::run_store::{AsOf, BroughtEvidence, ReadPosition, RunParts, RunWriter, StoredRun};
 use crate::store::shared::copy::{Copies, text_of, undamaged};
 use crate::store::shared::settle::left_until;
 use crate::store::shared::writer::SharedWriter;
@@ -44,8 +44,8 @@ impl StoredRun for SharedRun {
     }
 
     // git does not touch copies, and what they lack is at the carrier.
-    fn presence(&self) -> Presence {
-        Presence::Whole
+    fn parts(&self) -> RunParts {
+        RunParts::Whole
     }
 
     fn noted(&self) -> Seq {
@@ -72,7 +72,7 @@ impl StoredRun for SharedRun {
         self.copy.orderly_end(since)
     }
 
-    fn log_from(&self, position: &mut Position, after: Seq) -> Result<LogScan, StoreError> {
+    fn log_from(&self, position: &mut ReadPosition, after: Seq) -> Result<LogScan, StoreError> {
         self.copy.log_from(position, after)
     }
 

@@ -200,13 +200,13 @@ fn end_of(name: &str, width: usize) -> String {
 pub(in crate::watch) mod tests {
     use super::*;
     use crate::runs::{self, Feed, RecordRequest, StartRequest, StatusRequest, StatusVerb};
-    use crate::watch::shown::RunFacts;
+    use crate::watch::shown::ShownRun;
 
     /// The cards of a project with a run that waits, two that can go on and one that is over; and the first run.
-    pub(in crate::watch) fn cards(filter: &CardFilter) -> (CardsReport, RunFacts) {
+    pub(in crate::watch) fn cards(filter: &CardFilter) -> (CardsReport, ShownRun) {
         project(|feed| {
             let id = "waiting".parse().unwrap();
-            (feed.cards(filter), RunFacts::read(feed, &id, 100, true).unwrap())
+            (feed.cards(filter), ShownRun::read(feed, &id, 100, true).unwrap())
         })
     }
 

@@ -8,7 +8,7 @@ use crate::picture::{
 use crate::runs::{HolderLife, Need, RunReport, ShownActivity, ShownStep};
 use crate::watch::line::{Look, PageLine, cell, wrapped};
 use crate::watch::pages::log;
-use crate::watch::shown::RunFacts;
+use crate::watch::shown::ShownRun;
 
 /// The most lines of a text that a user wrote.
 const PARAGRAPH: usize = 12;
@@ -17,7 +17,7 @@ const NAME: usize = 24;
 const BARS: usize = 60;
 
 /// The page of a run, in at most this many columns where lines can be broken.
-pub(in crate::watch) fn run(facts: &RunFacts, now: Timestamp, width: usize) -> Vec<PageLine> {
+pub(in crate::watch) fn run(facts: &ShownRun, now: Timestamp, width: usize) -> Vec<PageLine> {
     let run = &facts.report;
     let mut lines = head(run, now, width);
     lines.push(PageLine::new());

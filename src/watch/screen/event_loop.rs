@@ -21,7 +21,7 @@ use crate::watch::screen::page::ScreenPage;
 use crate::watch::screen::state::{RunPart, Screen, ScreenAction, View};
 use crate::watch::screen::terminal::{TakenTerminal, key};
 use crate::watch::screen::view::{ScreenContent, page};
-use crate::watch::shown::{EVENTS, LATEST, RunFacts, list_filter};
+use crate::watch::shown::{EVENTS, LATEST, ShownRun, list_filter};
 
 /// How soon a signal is noticed.
 const SIGNALS: Duration = Duration::from_millis(100);
@@ -169,7 +169,7 @@ impl Shower {
             View::Runs | View::Sessions | View::Questions => None,
             View::Run(id, part) => {
                 let events = if *part == RunPart::Log { EVENTS } else { LATEST };
-                let facts = RunFacts::read(feed, id, events, *part == RunPart::Diagram);
+                let facts = ShownRun::read(feed, id, events, *part == RunPart::Diagram);
                 Some(facts.map_err(|error| error.one_line()))
             }
         };

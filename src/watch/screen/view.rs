@@ -11,7 +11,7 @@ use crate::watch::pages;
 use crate::watch::screen::page::ScreenPage;
 use crate::watch::screen::pending::PendingAct;
 use crate::watch::screen::state::{RunPart, Screen, View};
-use crate::watch::shown::RunFacts;
+use crate::watch::shown::ShownRun;
 
 /// What was read for the screen.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(super) struct ScreenContent {
     pub(super) cards: CardsReport,
     pub(super) names: ShortNames,
     /// The run that is shown, or why it cannot be.
-    pub(super) run: Option<Result<RunFacts, String>>,
+    pub(super) run: Option<Result<ShownRun, String>>,
     /// The sessions or the questions, if they are shown, or why they cannot be.
     pub(super) sessions: Option<Result<SessionsReport, String>>,
     pub(super) questions: Option<Result<InterviewListReport, String>>,
@@ -96,7 +96,7 @@ fn without_run(title: &str, lines: Vec<PageLine>) -> ScreenPage {
     ScreenPage { head, lines, commands: Vec::new(), no_command: "no run is chosen", acts: Vec::new() }
 }
 
-fn run(screen: &Screen, part: RunPart, facts: &RunFacts, now: Timestamp, width: usize) -> ScreenPage {
+fn run(screen: &Screen, part: RunPart, facts: &ShownRun, now: Timestamp, width: usize) -> ScreenPage {
     let id = facts.report.card.run.head.run_id.as_str();
     let (symbol, class, word) = look_of(&facts.report.card);
     let head = PageLine::new().with(Look::Strong, id).with(Look::of_class(class), format!("  {symbol} {word}"));

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use flowrun::codec::{RunText, seal};
 use flowrun::engine::{
-    Caller, Decision, Drift, Emit, History, Lives, Outlook, Presence, Refusal, Report, RunState, Supply, decide_emit,
+    Caller, Decision, Drift, Emit, History, HoldState, Lives, Outlook, Refusal, Report, RunState, Supply, decide_emit,
     resume,
 };
 use flowrun::machine::{Form, Machine, StateTypes, compile_text};
@@ -149,7 +149,7 @@ impl<'a> Rehearsal<'a> {
             machine: self.machine,
             drift: Drift::None,
             damage: None,
-            presence: Presence::Free,
+            hold_state: HoldState::Free,
             now: now(),
             lives: Lives::default(),
             unproved: None,

@@ -59,9 +59,7 @@ fn assert_lines_stay(text: &str, new: &str) {
         if artifacts {
             // Something may come into the line, and an empty value out of it.
             pieces.extend(
-                line.split(['[', ']', '{', '}', ',', '~', ' ', ':'])
-                    .filter(|word| !is_nothing(word))
-                    .map(str::trim_end),
+                line.split(['[', ']', '{', '}', ',', '~', ' ', ':']).filter(|word| !is_null(word)).map(str::trim_end),
             );
         } else {
             pieces.push(line.trim_end_matches(['\r', '\n']));
@@ -72,7 +70,7 @@ fn assert_lines_stay(text: &str, new: &str) {
 }
 
 /// What the value of a list without entries can be.
-fn is_nothing(word: &str) -> bool {
+fn is_null(word: &str) -> bool {
     matches!(word.trim(), "null" | "Null" | "NULL")
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::codec::{JsonLayout, JsonNode, JsonText, Rest};
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::edit::{EditedSettings, is_blank, unmarked, without_root};
-use crate::hooks::settings::error::{EditFault, SHAPE};
+use crate::hooks::settings::error::{SHAPE, SettingsFault};
 
 /// Entries, and where they belong.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +27,7 @@ pub(super) enum EntryList {
 
 impl Entries {
     /// `text` with these entries behind those that are there. What is there already stays as it is.
-    pub(super) fn put(&self, text: Option<&str>) -> Result<EditedSettings, EditFault> {
+    pub(super) fn put(&self, text: Option<&str>) -> Result<EditedSettings, SettingsFault> {
         let (mark, body) = unmarked(self.host, text.unwrap_or_default())?;
         if is_blank(body) {
             // As for hooks: a file that was there and blank gets no line break at its end.
@@ -67,7 +67,7 @@ impl Entries {
     }
 
     /// `text` without these entries; only without those that `known` names, if it is given.
-    pub(super) fn take(&self, text: Option<&str>, known: Option<&[String]>) -> Result<EditedSettings, EditFault> {
+    pub(super) fn take(&self, text: Option<&str>, known: Option<&[String]>) -> Result<EditedSettings, SettingsFault> {
         let Some(whole) = text else { return Ok(EditedSettings::of_text(None)) };
         let (mark, body) = unmarked(self.host, whole)?;
         if is_blank(body) {
@@ -130,7 +130,7 @@ impl Entries {
     }
 
     /// The entries that `node` does not have.
-    fn missing(&self, json: &JsonText<'_>, node: &JsonNode) -> Result<Vec<String>, EditFault> {
+    fn missing(&self, json: &JsonText<'_>, node: &JsonNode) -> Result<Vec<String>, SettingsFault> {
         match &self.entries {
             EntryList::Member(key, _) => {
                 self.check_object(json, node, self.path.len())?;
@@ -180,19 +180,19 @@ impl Entries {
         (places, names)
     }
 
-    fn check_object(&self, json: &JsonText<'_>, node: &JsonNode, depth: usize) -> Result<(), EditFault> {
+    fn check_object(&self, json: &JsonText<'_>, node: &JsonNode, depth: usize) -> Result<(), SettingsFault> {
         match node.members() {
             Some(_) => Ok(()),
             None => Err(self.wrong(json, node, depth, "is not an object")),
         }
     }
 
-    fn wrong(&self, json: &JsonText<'_>, node: &JsonNode, depth: usize, what: &str) -> EditFault {
+    fn wrong(&self, json: &JsonText<'_>, node: &JsonNode, depth: usize, what: &str) -> SettingsFault {
         let name = match self.path[..depth].last() {
             Some(key) => format!("{key:?}"),
             None => "the whole value".to_owned(),
         };
-        EditFault { place: json.place(node), reason: format!("{name} {what}"), help: SHAPE }
+        SettingsFault { place: json.place(node), reason: format!("{name} {what}"), help: SHAPE }
     }
 }
 

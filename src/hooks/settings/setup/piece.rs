@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::codec::TomlText;
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::edit::{self, EditedSettings, WantedHooks};
-use crate::hooks::settings::error::EditFault;
+use crate::hooks::settings::error::SettingsFault;
 use crate::hooks::settings::setup::entries::Entries;
 use crate::runs::StopOptions;
 
@@ -51,7 +51,7 @@ const TABLES: &str = "write each server as a table, `[mcp_servers.NAME]`, or add
 
 impl Piece {
     /// `text` with this piece.
-    pub(super) fn put(&self, text: Option<&str>) -> Result<EditedSettings, EditFault> {
+    pub(super) fn put(&self, text: Option<&str>) -> Result<EditedSettings, SettingsFault> {
         match &self.content {
             PieceContent::Handlers(host) => {
                 let wanted = WantedHooks { host: *host, stop: StopOptions::default(), status_line: false };
@@ -74,7 +74,7 @@ impl Piece {
     }
 
     /// `text` without this piece. `known` names the entries that were put in; without it all that look like flow's go.
-    pub(super) fn take(&self, text: Option<&str>, known: Option<&[String]>) -> Result<EditedSettings, EditFault> {
+    pub(super) fn take(&self, text: Option<&str>, known: Option<&[String]>) -> Result<EditedSettings, SettingsFault> {
         let Some(there) = text else { return Ok(EditedSettings::of_text(None)) };
         match &self.content {
             PieceContent::Handlers(host) => edit::uninstall(*host, there),
@@ -89,9 +89,11 @@ impl Piece {
 
 /// The entry behind everything else. A text whose last line does not end gets an entry that does not end either, so that
 /// taking it out gives the same bytes.
-fn put_server(text: Option<&str>) -> Result<EditedSettings, EditFault> {
+fn put_server(text: Option<&str>) -> Result<EditedSettings, SettingsFault> {
     let old = text.unwrap_or_default();
-    let Some(toml) = TomlText::parse(old) else { return Err(EditFault::of_file("the file is not TOML", "correct it")) };
+    let Some(toml) = TomlText::parse(old) else {
+        return Err(SettingsFault::of_file("the file is not TOML", "correct it"));
+    };
     if has_server(&toml) {
         // What cannot be taken out again is not as flow writes it.
         let is_taken = take_server(old).is_taken;
@@ -107,7 +109,7 @@ fn put_server(text: Option<&str>) -> Result<EditedSettings, EditFault> {
     };
     // Only the parser can say whether both fit together.
     if TomlText::parse(&new).is_none() {
-        return Err(EditFault::of_file("`mcp_servers` is not a table to which one can be added", TABLES));
+        return Err(SettingsFault::of_file("`mcp_servers` is not a table to which one can be added", TABLES));
     }
     Ok(EditedSettings { text: Some(new), entries: vec!["flow".to_owned()], ..EditedSettings::default() })
 }

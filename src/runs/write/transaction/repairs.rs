@@ -9,7 +9,7 @@ use crate::machine::Machine;
 use crate::model::{EventKind, Number, RunAdopted, RunEdited, Seq};
 use crate::runs::error::Result;
 use crate::runs::open::pinned::catalog_machine;
-use crate::runs::open::view::with_earlier;
+use crate::runs::open::view::add_earlier_attempts;
 use crate::runs::write::journal;
 use crate::store::{ActivityFile, LogScan};
 
@@ -65,7 +65,7 @@ impl Transaction<'_> {
         let mut document = self.text.document().clone();
         document.state.last_number = names.last().map_or(Number(0), |(number, _)| *number);
         let mut history = History::without_log(RunState::from_document(document));
-        with_earlier(&mut history, self.run, &LogScan::default())?;
+        add_earlier_attempts(&mut history, self.run, &LogScan::default())?;
         history.foresee_open_work();
         let document = history.state().document().clone();
         let known = catalog_machine(self.project, &document, &mut self.warnings);

@@ -8,14 +8,14 @@ use crate::store::RunWriter;
 
 /// Events in the log that `run.yaml` does not show yet, because their writers are still flushing. The next commit publishes
 /// them too.
-pub(super) struct Behind {
+pub(super) struct UnpublishedEvents {
     /// The event that `run.yaml` shows.
     pub(super) since: Seq,
     pub(super) old: RunText,
     pub(super) newer: Vec<Event>,
 }
 
-impl Behind {
+impl UnpublishedEvents {
     pub(super) fn of(repair: Repair, writer: &dyn RunWriter) -> Option<Self> {
         let Repair::RollForward { since, old, .. } = repair else { return None };
         Some(Self { since, old, newer: writer.end().newer.clone() })

@@ -20,7 +20,7 @@ use crate::memory_carrier::MemoryCarrier;
 use crate::memory_store::MemoryStore;
 
 /// A store with nothing in it.
-pub trait Keeper: Sync {
+pub trait TestedStore: Sync {
     /// The store.
     fn store(&self) -> Arc<dyn RunStore>;
 
@@ -71,7 +71,7 @@ impl Local {
     }
 }
 
-impl Keeper for Local {
+impl TestedStore for Local {
     fn store(&self) -> Arc<dyn RunStore> {
         Arc::new(Project::open(&Os, self.project.path(), Trust::OwnFiles).unwrap())
     }
@@ -102,7 +102,7 @@ impl Default for Memory {
     }
 }
 
-impl Keeper for Memory {
+impl TestedStore for Memory {
     fn store(&self) -> Arc<dyn RunStore> {
         Arc::new(self.store.clone())
     }
@@ -247,7 +247,7 @@ impl<P: Place> Machine<P> {
     }
 }
 
-impl<P: Place> Keeper for Machine<P> {
+impl<P: Place> TestedStore for Machine<P> {
     fn store(&self) -> Arc<dyn RunStore> {
         Arc::new(self.shared())
     }
