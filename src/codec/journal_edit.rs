@@ -18,13 +18,13 @@ const BRACKETS_TRIED: usize = 4;
 
 /// A change of the front matter: removes `removed` (an empty list or a `null`, with the blanks before it) and inserts
 /// `added` at `at`, which is not before the end of `removed`.
-pub(super) struct Edit {
+pub(super) struct JournalEdit {
     removed: Range<usize>,
     at: usize,
     added: String,
 }
 
-impl Edit {
+impl JournalEdit {
     fn insert(at: usize, added: String) -> Self {
         Self { removed: at..at, at, added }
     }
@@ -41,7 +41,7 @@ impl Edit {
 }
 
 /// Edits that may be right, the best-looking first.
-pub(super) fn proposals(yaml: &str, root: &Node, entry: &Value, line_break: &str) -> Vec<Edit> {
+pub(super) fn proposals(yaml: &str, root: &Node, entry: &Value, line_break: &str) -> Vec<JournalEdit> {
     let Some(at) = root.entries().iter().position(|(key, _)| key.text() == Some(LIST)) else {
         if is_flow(root) {
             return inside_brackets(yaml, 0..yaml.len(), '}', &format!("\"{LIST}\": [{}]", flow(entry)));
@@ -50,7 +50,7 @@ pub(super) fn proposals(yaml: &str, root: &Node, entry: &Value, line_break: &str
             [] => 0,
             [(key, _), ..] => key.place.column.saturating_sub(1),
         };
-        return vec![Edit::insert(yaml.len(), block(&json!({ LIST: [entry] }), indent, line_break))];
+        return vec![JournalEdit::insert(yaml.len(), block(&json!({ LIST: [entry] }), indent, line_break))];
     };
     let (key, value) = &root.entries()[at];
     let end = match root.entries().get(at + 1) {
@@ -82,7 +82,10 @@ pub(super) fn proposals(yaml: &str, root: &Node, entry: &Value, line_break: &str
                 return Vec::new();
             };
             let added = block(&item, dash, line_break);
-            vec![Edit::insert(after_last_item(yaml, start..end, dash), added.clone()), Edit::insert(end, added)]
+            vec![
+                JournalEdit::insert(after_last_item(yaml, start..end, dash), added.clone()),
+                JournalEdit::insert(end, added),
+            ]
         }
         _ => vec![below_line_of(yaml, value.span.clone(), block(&item, left, line_break))],
     }
@@ -122,13 +125,13 @@ fn empty_brackets(yaml: &str, start: usize) -> Option<Range<usize>> {
 
 /// Removes `token` and adds `block` below its line. Also removes the blanks before it if nothing else follows on the
 /// line.
-fn below_line_of(yaml: &str, token: Range<usize>, block: String) -> Edit {
+fn below_line_of(yaml: &str, token: Range<usize>, block: String) -> JournalEdit {
     let at = next_line(yaml, token.end);
     let mut removed = token;
     if !removed.is_empty() && yaml[removed.end..at].trim().is_empty() {
         removed.start = yaml[..removed.start].trim_end_matches([' ', '\t']).len();
     }
-    Edit { removed, at, added: block }
+    JournalEdit { removed, at, added: block }
 }
 
 /// The indentation of a block list's dashes. The parser's place does not help: if the list is not indented more than
@@ -168,27 +171,27 @@ fn after_last_item(yaml: &str, list: Range<usize>, dash: usize) -> usize {
 }
 
 /// Adds `item` before a closing bracket in `within`, beginning with the last one, with and without a comma.
-fn inside_brackets(yaml: &str, within: Range<usize>, bracket: char, item: &str) -> Vec<Edit> {
+fn inside_brackets(yaml: &str, within: Range<usize>, bracket: char, item: &str) -> Vec<JournalEdit> {
     let mut edits = Vec::new();
     for (at, _) in yaml[within.clone()].rmatch_indices(bracket).take(BRACKETS_TRIED) {
         let at = within.start + at;
         let lone = if yaml[..at].ends_with([' ', ',']) { "" } else { ", " };
         for added in [format!("{lone}{item}"), format!(", {item}"), item.to_owned()] {
-            edits.push(Edit::insert(at, added));
+            edits.push(JournalEdit::insert(at, added));
         }
     }
     edits
 }
 
 /// Replaces a null inside braces by `list`: `{artifacts: ~}`, `{artifacts: }`, `{artifacts}`.
-fn instead_of_null(yaml: &str, key: &Node, value: &Node, list: &str) -> Edit {
+fn instead_of_null(yaml: &str, key: &Node, value: &Node, list: &str) -> JournalEdit {
     if !value.span.is_empty() {
-        return Edit { removed: value.span.clone(), at: value.span.end, added: list.to_owned() };
+        return JournalEdit { removed: value.span.clone(), at: value.span.end, added: list.to_owned() };
     }
     let rest = &yaml[key.span.end..];
     let blanks = rest.len() - rest.trim_start().len();
     match rest[blanks..].strip_prefix(':') {
-        Some(_) => Edit::insert(key.span.end + blanks + 1, format!(" {list}")),
-        None => Edit::insert(key.span.end, format!(": {list}")),
+        Some(_) => JournalEdit::insert(key.span.end + blanks + 1, format!(" {list}")),
+        None => JournalEdit::insert(key.span.end, format!(": {list}")),
     }
 }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::codec::edits::{Edit, with_edits};
+use crate::codec::edits::{TextEdit, with_edits};
 use crate::codec::json::parse_json;
 use crate::codec::place::Place;
 
@@ -94,7 +94,7 @@ pub(crate) struct JsonText<'t> {
     unit: String,
     /// Whether a blank follows colons and commas.
     is_spaced: bool,
-    edits: Vec<Edit>,
+    edits: Vec<TextEdit>,
 }
 
 /// The indentation of a text that shows none.

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use crate::codec::edits::{Edit, with_edits};
+use crate::codec::edits::{TextEdit, with_edits};
 use crate::codec::lines::{line_start, next_line};
 use crate::codec::yaml::{Node, Tree, emit};
 use crate::model::IdList;
@@ -192,7 +192,7 @@ impl<'a> Target<'a> {
         Ok(key.span.end + gap + 1)
     }
 
-    fn scalar(&self, key: &Node, value: &Node, field: &Field) -> Result<Edit, String> {
+    fn scalar(&self, key: &Node, value: &Node, field: &Field) -> Result<TextEdit, String> {
         let rendered = self.render(field);
         let colon = self.after_colon(key)?;
         match &value.tree {
@@ -206,7 +206,7 @@ impl<'a> Target<'a> {
     }
 
     /// Replaces a value that begins on a line below its key. A person's comment between the two stays.
-    fn scalar_below(&self, colon: usize, value: &Node, rendered: &str) -> Edit {
+    fn scalar_below(&self, colon: usize, value: &Node, rendered: &str) -> TextEdit {
         let head = &self.text[colon..value.span.start.max(colon)];
         let comment = head.find(" #").unwrap_or(head.len());
         if !head[..comment].contains(['|', '>']) {
@@ -217,7 +217,7 @@ impl<'a> Target<'a> {
         (colon..end, format!(" {rendered}{}", head[comment..].trim_end()))
     }
 
-    fn list(&self, key: &Node, value: &Node, list: &IdList) -> Result<Edit, String> {
+    fn list(&self, key: &Node, value: &Node, list: &IdList) -> Result<TextEdit, String> {
         let items = value.items();
         let old: IdList = items.iter().filter_map(Node::text).collect();
         let in_flow = !value.span.is_empty() && self.text[value.span.start..].starts_with('[');
@@ -274,7 +274,7 @@ impl<'a> Target<'a> {
     }
 
     /// Changes, adds, removes and moves single entries of a mapping of texts.
-    fn text_map(&self, key: &Node, value: &Node, map: &[(String, String)]) -> Result<Vec<Edit>, String> {
+    fn text_map(&self, key: &Node, value: &Node, map: &[(String, String)]) -> Result<Vec<TextEdit>, String> {
         let colon = self.after_colon(key)?;
         let entries = value.entries();
         let in_flow = !value.span.is_empty() && self.text[value.span.start..].starts_with('{');
@@ -329,7 +329,7 @@ impl<'a> Target<'a> {
     }
 
     /// Removes an entry with the lines of its value. Lines that only have a person's comment stay.
-    fn without(&self, key: &Node, value: &Node) -> Result<Vec<Edit>, String> {
+    fn without(&self, key: &Node, value: &Node) -> Result<Vec<TextEdit>, String> {
         if self.flow {
             let end = match &value.tree {
                 Tree::Sequence(items) => self.closing(']', value, items.last())?,
@@ -340,7 +340,7 @@ impl<'a> Target<'a> {
         }
         let mut lines = vec![key.span.clone()];
         lines_of(value, &mut lines);
-        let mut edits: Vec<Edit> = Vec::new();
+        let mut edits: Vec<TextEdit> = Vec::new();
         for span in lines {
             let start = line_start(self.text, span.start);
             let end = next_line(self.text, span.end);
@@ -398,7 +398,7 @@ impl<'a> Target<'a> {
     }
 
     /// Adds new entries after `before` or the last entry if its end is known, otherwise before the first entry.
-    fn place_for(&self, before: Option<&(Node, Node)>, entries: String) -> Edit {
+    fn place_for(&self, before: Option<&(Node, Node)>, entries: String) -> TextEdit {
         let first = self.mapping.entries()[0].0.span.start;
         if self.flow {
             return (first..first, entries);
@@ -426,7 +426,7 @@ impl<'a> Target<'a> {
     }
 
     /// Inserts whole lines after the line with the byte before `end`.
-    fn behind_line(&self, end: usize, lines: String) -> Edit {
+    fn behind_line(&self, end: usize, lines: String) -> TextEdit {
         if end > 0 && self.text[..end].ends_with('\n') {
             return (end..end, lines);
         }

@@ -52,7 +52,7 @@ fn follows_another(run: &RunId, follows: &WorkflowId, named: &str, known: &Drive
 }
 
 /// Whether a run of which this is known can be driven as it was asked for.
-pub(super) type Check<'c> = dyn Fn(&DrivenRun) -> Result<()> + 'c;
+pub(super) type RunCheck<'c> = dyn Fn(&DrivenRun) -> Result<()> + 'c;
 
 /// Claims an existing run, and reads where it is in the graph. Gives a report if there is nothing to drive.
 pub(super) fn take_up(
@@ -60,7 +60,7 @@ pub(super) fn take_up(
     run: &RunId,
     drive: &mut Drive,
     known: &mut DrivenRun,
-    check: &Check<'_>,
+    check: &RunCheck<'_>,
 ) -> Result<Option<DriveReport>> {
     let run = project.runs().open(run)?;
     let view = for_reading(project, &*run)?;

@@ -9,7 +9,7 @@ use crate::drive::agent::{
 };
 use crate::drive::command::{DriverCommands, things};
 use crate::drive::driven::{Audience, Drive, given, given_last, tell};
-use crate::drive::known::{Check, DrivenRun, run_to_drive, take_up};
+use crate::drive::known::{DrivenRun, RunCheck, run_to_drive, take_up};
 use crate::drive::report::DriveReport;
 use crate::engine::{Caller, History, Refusal, in_doubt};
 use crate::machine::{Machine, State};
@@ -104,7 +104,7 @@ impl<'p> RunNotebook<'p> {
         cx: &Context,
         opening: Opening,
         audience: Audience<'p>,
-        check: &Check<'_>,
+        check: &RunCheck<'_>,
     ) -> Result<OpenedNotebook<'p>> {
         // A driver holds its run exactly as long as its own process lives.
         let mut cx = cx.clone();

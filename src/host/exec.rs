@@ -148,12 +148,12 @@ impl ExecuteOutput {
 }
 
 /// An output of the command.
-struct Source {
+struct OutputPipe {
     from: Option<File>,
     stream: Stream,
 }
 
-impl Source {
+impl OutputPipe {
     fn new(from: impl Into<OwnedFd>, stream: Stream) -> Self {
         Self { from: Some(File::from(from.into())), stream }
     }
@@ -213,7 +213,7 @@ impl Execute<'_> {
         ExecuteEnd::NotFound(why)
     }
 
-    fn start(&self) -> io::Result<(Child, Vec<Source>)> {
+    fn start(&self) -> io::Result<(Child, Vec<OutputPipe>)> {
         let mut command = Command::new(&self.argv[0]);
         command.args(&self.argv[1..]).envs(self.env.iter().cloned()).current_dir(self.dir);
         in_own_group(&mut command);
@@ -235,10 +235,10 @@ impl Execute<'_> {
         let mut child = command.spawn()?;
         let mut sources = Vec::new();
         if let Some((master, _)) = pty {
-            sources.push(Source::new(master, Stream::Out));
+            sources.push(OutputPipe::new(master, Stream::Out));
         }
-        sources.extend(child.stdout.take().map(|out| Source::new(out, Stream::Out)));
-        sources.extend(child.stderr.take().map(|error| Source::new(error, Stream::Err)));
+        sources.extend(child.stdout.take().map(|out| OutputPipe::new(out, Stream::Out)));
+        sources.extend(child.stderr.take().map(|error| OutputPipe::new(error, Stream::Err)));
         Ok((child, sources))
     }
 
@@ -247,7 +247,7 @@ impl Execute<'_> {
         &self,
         mut child: Child,
         watch: &Watch,
-        sources: &mut [Source],
+        sources: &mut [OutputPipe],
         passing: &Passing,
         output: &mut ExecuteOutput,
     ) -> io::Result<(ExitStatus, Option<CutShort>)> {
@@ -294,7 +294,7 @@ impl Execute<'_> {
 
 /// Passes on what the command had written when it ended. What it left in the background keeps an output open, and is not
 /// waited for.
-fn pass_the_rest(sources: &mut [Source], passing: &Passing, output: &mut ExecuteOutput) -> io::Result<()> {
+fn pass_the_rest(sources: &mut [OutputPipe], passing: &Passing, output: &mut ExecuteOutput) -> io::Result<()> {
     let until = Instant::now() + AFTERWARDS;
     let pause = Duration::from_millis(10);
     while sources.iter().any(|source| source.from.is_some()) && Instant::now() < until {
@@ -307,7 +307,7 @@ fn pass_the_rest(sources: &mut [Source], passing: &Passing, output: &mut Execute
 
 /// Waits until something was written, or an output was closed, at most for `pause`. Returns whether there was anything.
 fn pass_what_is_there(
-    sources: &mut [Source],
+    sources: &mut [OutputPipe],
     pause: Duration,
     passing: &Passing,
     output: &mut ExecuteOutput,

@@ -108,13 +108,13 @@ pub(super) fn refuse_foreign(
             Some(problem) => problem,
             None => return Ok(root),
         },
-        Err(error) => of_unread(&Outline::of_text(text), error),
+        Err(error) => of_unread(&ForeignKeys::of_text(text), error),
     };
     Err(Box::new(problem))
 }
 
 /// What is wrong with a text that is not read as YAML.
-fn of_unread(outline: &Outline<'_>, error: YamlError) -> Diagnostic {
+fn of_unread(outline: &ForeignKeys<'_>, error: YamlError) -> Diagnostic {
     if let Some(name) = outline.system() {
         return looks_like(name, &Name::nowhere(""));
     }
@@ -131,7 +131,7 @@ fn of_document(root: &Node, types: &BTreeSet<String>) -> Option<Diagnostic> {
     if root.entries().iter().any(|(_, body)| body.get("transition").is_some()) {
         return None;
     }
-    let outline = Outline::of_document(root);
+    let outline = ForeignKeys::of_document(root);
     let at = match &root.tree {
         Tree::Null => return None,
         Tree::Mapping(entries) => Name::of_node(&entries.first()?.0),
@@ -175,7 +175,7 @@ fn told(code: &'static str, at: &Name, what: &str) -> Diagnostic {
 
 /// The keys of a document, as far as they show which system it belongs to.
 #[derive(Default)]
-struct Outline<'a> {
+struct ForeignKeys<'a> {
     /// Whether it is a list; then the keys are those of its items.
     is_list: bool,
     /// The keys at the top, each with its value if that is a text.
@@ -204,7 +204,7 @@ fn is_of_xstate(state: &Node) -> bool {
     has_events || is_called || ["atomic", "compound", "final", "history", "parallel"].contains(&kind)
 }
 
-impl<'a> Outline<'a> {
+impl<'a> ForeignKeys<'a> {
     fn of_document(root: &'a Node) -> Self {
         let mut outline = Self { is_list: matches!(root.tree, Tree::Sequence(_)), ..Self::default() };
         let items = if outline.is_list { root.items() } else { std::slice::from_ref(root) };

@@ -2,7 +2,7 @@
 //! feeds of [`crate::runs`] say.
 //!
 //! The server listens on this machine only, unless it is told otherwise. Other users of the machine, and pages of other
-//! sites in the same browser, are kept out by one gate in front of every path (`server/gate.rs`).
+//! sites in the same browser, are kept out by one guard in front of every path (`server/guard.rs`).
 
 #[cfg_attr(not(feature = "serve"), path = "no_server.rs")]
 mod server;

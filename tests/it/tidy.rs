@@ -1,6 +1,6 @@
 //! Rules of the source tree. Breaking one is a decision: change the table in the same commit and say why.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::mistakes::{mutations, texts};
@@ -222,6 +222,33 @@ fn files_stay_readable() {
         .filter(|(_, lines)| *lines > 500)
         .collect();
     assert!(long.is_empty(), "longer than 500 lines without comments and tests: {long:?}");
+}
+
+/// Names that each room may give to a type of its own.
+const OF_EACH_ROOM: [&str; 2] = ["Error", "Result"];
+
+#[test]
+fn a_name_of_a_type_stands_in_at_most_two_rooms() {
+    let mut rooms = BTreeMap::<String, BTreeSet<String>>::new();
+    for Source { owner, code, .. } in sources() {
+        for line in code.lines() {
+            for keyword in ["struct ", "enum ", "trait ", "union ", "type "] {
+                let Some((before, after)) = line.split_once(keyword) else { continue };
+                // A type in a trait or its implementation has the name that the trait gives it.
+                if keyword == "type " && line.starts_with(' ') {
+                    continue;
+                }
+                if before.trim().is_empty() || before.trim_start().starts_with("pub") {
+                    let name = after.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+                    rooms.entry(name.to_owned()).or_default().insert(owner.clone());
+                }
+            }
+        }
+    }
+    // A macro makes names of its own.
+    rooms.remove("");
+    rooms.retain(|name, rooms| rooms.len() > 2 && !OF_EACH_ROOM.contains(&name.as_str()));
+    assert!(rooms.is_empty(), "types with one name in three rooms or more: {rooms:?}");
 }
 
 /// Sentences name who does something, or what.

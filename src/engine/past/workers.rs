@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::model::{Event, EventKind, Number, StateName, StepStatus, Timestamp, Unit};
 
 /// A step, or a unit of it.
-type Place = (StateName, Option<Unit>);
+type WorkPlace = (StateName, Option<Unit>);
 
 /// The beginning of work: when, and the processes that were noted with it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -22,15 +22,15 @@ pub(in crate::engine) struct Workers {
     activities: BTreeMap<Number, Vec<String>>,
     // The names of an object could not be places.
     #[serde(serialize_with = "as_pairs", deserialize_with = "from_pairs")]
-    steps: BTreeMap<Place, Beginning>,
+    steps: BTreeMap<WorkPlace, Beginning>,
 }
 
-fn as_pairs<S: Serializer>(steps: &BTreeMap<Place, Beginning>, to: S) -> Result<S::Ok, S::Error> {
+fn as_pairs<S: Serializer>(steps: &BTreeMap<WorkPlace, Beginning>, to: S) -> Result<S::Ok, S::Error> {
     to.collect_seq(steps)
 }
 
-fn from_pairs<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<Place, Beginning>, D::Error> {
-    Ok(Vec::<(Place, Beginning)>::deserialize(from)?.into_iter().collect())
+fn from_pairs<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<WorkPlace, Beginning>, D::Error> {
+    Ok(Vec::<(WorkPlace, Beginning)>::deserialize(from)?.into_iter().collect())
 }
 
 impl Workers {

@@ -174,10 +174,10 @@ fn checked(
     Ok(edited)
 }
 
-type Edit<'e> = &'e dyn Fn(&SettingsFile, Option<&str>) -> Result<EditedSettings>;
+type SettingsEdit<'e> = &'e dyn Fn(&SettingsFile, Option<&str>) -> Result<EditedSettings>;
 
 /// Plans the change of every file before it writes any.
-fn change(cx: &Context, files: &[SettingsFile], dry_run: bool, edit: Edit<'_>) -> Result<HooksChangeReport> {
+fn change(cx: &Context, files: &[SettingsFile], dry_run: bool, edit: SettingsEdit<'_>) -> Result<HooksChangeReport> {
     let mut changes = Vec::new();
     for file in files {
         let old = file.file.read()?;

@@ -10,7 +10,7 @@ use crate::interviews::pad::entry::{InterviewAnswer, MOST, PadEntry};
 use crate::interviews::pad::escape;
 use crate::interviews::pad::outline::Outline;
 use crate::interviews::pad::question::{InterviewQuestion, folded};
-use crate::interviews::pad::scratch::{Fault, HEADING, Mode, NOTICE, Pad, PadHead};
+use crate::interviews::pad::scratch::{Fault, HEADING, InterviewStart, NOTICE, Pad, PadHead};
 use crate::model::limits;
 
 /// The result of an edit: the new text.
@@ -116,7 +116,7 @@ pub enum EditError {
 }
 
 /// The content of a pad's entries, without their places.
-type Entries = Vec<(u32, String, String, InterviewAnswer)>;
+type PadAnswers = Vec<(u32, String, String, InterviewAnswer)>;
 
 impl InterviewDocument<'_> {
     /// The only scratch pad.
@@ -165,7 +165,7 @@ impl InterviewDocument<'_> {
         }
         let mut lines = vec![format!("## {HEADING}"), String::new(), format!("<!-- {NOTICE} -->")];
         let said = [
-            ("Mode", head.mode.map(Mode::as_str)),
+            ("Mode", head.mode.map(InterviewStart::as_str)),
             ("Started", head.started.as_deref()),
             ("Script", head.script.as_deref()),
             ("Run", head.run.as_deref()),
@@ -333,7 +333,7 @@ impl InterviewDocument<'_> {
 
     /// Replaces `range` by `new`. Refuses the result unless the pad then has exactly the entries `said`, and nothing
     /// else changed.
-    fn splice(&self, range: Range<usize>, new: &str, said: Entries) -> Result {
+    fn splice(&self, range: Range<usize>, new: &str, said: PadAnswers) -> Result {
         let made = format!("{}{new}{}", &self.text[..range.start], &self.text[range.end..]);
         if made.len() > limits::INTERVIEW_BYTES {
             return Err(EditError::TooLarge { len: made.len() });
@@ -373,7 +373,7 @@ fn said_something(answer: InterviewAnswer) -> Result<InterviewAnswer> {
     }
 }
 
-fn entries_of(pad: &Pad) -> Entries {
+fn entries_of(pad: &Pad) -> PadAnswers {
     let mut entries = Vec::with_capacity(pad.entries.len() + 1);
     for PadEntry { number, topic, asked, answer, .. } in &pad.entries {
         entries.push((*number, topic.clone(), asked.clone(), answer.clone()));

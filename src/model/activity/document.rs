@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::model::activity::outline::Outline;
+use crate::model::activity::outline::ActivityOutline;
 use crate::model::{ActivityId, ActivityStatus, ActivityType, BadName, Confidence, StateName, Timestamp, Usage};
 
 /// A FlowActivity document: the whole mapping as it was given, including keys that flow does not know.
@@ -14,7 +14,7 @@ use crate::model::{ActivityId, ActivityStatus, ActivityType, BadName, Confidence
 /// It always has a valid `metadata.id` and a valid `activity.status`.
 #[derive(Debug, Clone)]
 pub struct Activity {
-    outline: Outline,
+    outline: ActivityOutline,
     /// The document in the line of a log that it was read from.
     text: Option<Box<RawValue>>,
     /// The same, read when it is first asked for. Without a text it is there from the start.
@@ -27,7 +27,7 @@ impl Activity {
     /// # Errors
     /// [`BadName`] if the id, the phase or the status is not valid.
     pub fn new(document: Map<String, Value>) -> Result<Self, BadName> {
-        Ok(Self { outline: Outline::of(&document)?, text: None, document: OnceLock::from(document) })
+        Ok(Self { outline: ActivityOutline::of(&document)?, text: None, document: OnceLock::from(document) })
     }
 
     /// An activity of flow's own. The rest of its document is [filled](Self::fill) in.
@@ -187,7 +187,7 @@ impl Activity {
         let mut document = self.document.take().unwrap_or_else(|| self.read());
         fill(&mut document, section, key, value);
         // A phase that is not valid is none, as if it had been left out.
-        if let Ok(outline) = Outline::of(&document) {
+        if let Ok(outline) = ActivityOutline::of(&document) {
             self.outline = outline;
         }
         (self.text, self.document) = (None, OnceLock::from(document));
@@ -238,7 +238,7 @@ impl Serialize for Activity {
 impl<'de> Deserialize<'de> for Activity {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = Box::<RawValue>::deserialize(from)?;
-        if let Some(outline) = Outline::of_text(text.get()) {
+        if let Some(outline) = ActivityOutline::of_text(text.get()) {
             return Ok(Self { outline, text: Some(text), document: OnceLock::new() });
         }
         // Anyone can seal a line, so what is read is checked as well.

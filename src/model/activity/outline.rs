@@ -12,7 +12,7 @@ use crate::model::{ActivityId, ActivityStatus, BadName, StateName, Usage};
 
 /// The fields of a document that the past of a run is made of.
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct Outline {
+pub(super) struct ActivityOutline {
     pub(super) metadata: Metadata,
     pub(super) activity: Work,
     pub(super) outputs: Option<Outputs>,
@@ -43,7 +43,7 @@ pub(super) struct Judgement {
     pub(super) summary: Option<String>,
 }
 
-impl Outline {
+impl ActivityOutline {
     /// The outline of the text of a document, if nothing in it is unusual: [`Self::of`] decides on what is.
     pub(super) fn of_text(text: &str) -> Option<Self> {
         // What the outline leaves out has to be readable as well.

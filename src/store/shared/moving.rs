@@ -37,7 +37,7 @@ impl Shared {
 
 /// The run that goes into the store.
 #[derive(Debug)]
-struct Source<'a> {
+struct MovedRun<'a> {
     run: &'a RunDir,
     lines: String,
     /// Whether its files are those of this checkout, so that the copy can be made again, and taken back.
@@ -115,7 +115,7 @@ impl Copies {
         local: Option<&'a RunDir>,
         copy: Option<&'a RunDir>,
         goes_on: bool,
-    ) -> Result<Source<'a>, StoreError> {
+    ) -> Result<MovedRun<'a>, StoreError> {
         let is_in_doubt = copy.is_some() && (goes_on || self.project.pushing(id).is_some());
         let is_local = match (local, copy) {
             (Some(local), Some(copy)) => is_in_doubt && is_beginning_of(copy, local)?,
@@ -127,12 +127,12 @@ impl Copies {
         if is_local {
             refuse_lost_end(run, &lines)?;
         }
-        Ok(Source { run, lines, is_local, is_in_doubt })
+        Ok(MovedRun { run, lines, is_local, is_in_doubt })
     }
 
     /// Puts the lines that the store lacks.
-    fn send(&self, source: &Source<'_>, work: Vec<WorkKey>, request: &WriteRequest) -> Result<(), StoreError> {
-        let Source { run, lines, .. } = source;
+    fn send(&self, source: &MovedRun<'_>, work: Vec<WorkKey>, request: &WriteRequest) -> Result<(), StoreError> {
+        let MovedRun { run, lines, .. } = source;
         let id = run.id();
         let deadline = Instant::now() + request.wait;
         let carrier = &*self.carrier;
@@ -194,7 +194,7 @@ impl Copies {
     }
 }
 
-impl Source<'_> {
+impl MovedRun<'_> {
     /// Whether the run stays here after such a failure, since the store does not have it.
     fn stays_after(&self, error: &StoreError) -> bool {
         match error {

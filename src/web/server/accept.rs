@@ -18,7 +18,7 @@ use tokio::time::{sleep, timeout};
 use crate::model::Kind;
 use crate::runs::Result;
 use crate::web::server::answer::{Refusal, for_programs, protect, refused};
-use crate::web::server::gate::{BODY, Gate, is_for_programs};
+use crate::web::server::guard::{BODY, RequestGuard, is_for_programs};
 use crate::web::server::room::{Client, ConnectionPlace, Room};
 
 /// How long the head of a request may take, its body, and how long a connection may be idle.
@@ -29,7 +29,7 @@ const HEAD_BYTES: usize = 16 * 1024;
 const HEADERS: usize = 100;
 
 /// Serves connections until the process ends.
-pub(super) async fn serve(listener: TcpListener, gate: Arc<Gate>, router: Router) -> Result<()> {
+pub(super) async fn serve(listener: TcpListener, guard: Arc<RequestGuard>, router: Router) -> Result<()> {
     let room = Arc::new(Room::default());
     loop {
         let Ok((stream, _)) = listener.accept().await else {
@@ -38,10 +38,10 @@ pub(super) async fn serve(listener: TcpListener, gate: Arc<Gate>, router: Router
             continue;
         };
         let Some(place) = room.enter() else { continue };
-        let (room, gate, router) = (Arc::clone(&room), Arc::clone(&gate), router.clone());
+        let (room, guard, router) = (Arc::clone(&room), Arc::clone(&guard), router.clone());
         tokio::spawn(async move {
             tokio::select! {
-                () = connection(stream, &place, &gate, &router) => {}
+                () = connection(stream, &place, &guard, &router) => {}
                 () = place.is_lost() => {}
             }
             room.leave(&place);
@@ -49,10 +49,10 @@ pub(super) async fn serve(listener: TcpListener, gate: Arc<Gate>, router: Router
     }
 }
 
-async fn connection(stream: TcpStream, place: &Arc<ConnectionPlace>, gate: &Gate, router: &Router) {
+async fn connection(stream: TcpStream, place: &Arc<ConnectionPlace>, guard: &RequestGuard, router: &Router) {
     // Answers are small, and a page waits for them.
     let _ = stream.set_nodelay(true);
-    let service = service_fn(|request: Request<Incoming>| place.keep(answer(request, gate, router)));
+    let service = service_fn(|request: Request<Incoming>| place.keep(answer(request, guard, router)));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
@@ -64,15 +64,15 @@ async fn connection(stream: TcpStream, place: &Arc<ConnectionPlace>, gate: &Gate
     let _ = connection.await;
 }
 
-/// Answers a request, if the gate lets it through.
+/// Answers a request, if the guard lets it through.
 async fn answer(
     request: Request<Incoming>,
-    gate: &Gate,
+    guard: &RequestGuard,
     router: &Router,
 ) -> std::result::Result<Response<Body>, Infallible> {
     let (mut parts, body) = request.into_parts();
     let for_program = is_for_programs(parts.uri.path());
-    let mut response = match gate.judge(&parts) {
+    let mut response = match guard.judge(&parts) {
         Err(refusal) => refused(refusal),
         Ok(visitor) => {
             parts.extensions.insert(visitor);

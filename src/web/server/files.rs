@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::picture::page::file_page;
 use crate::runs::{EvidenceFile, FeedRun, FileContent, Result};
 use crate::web::server::answer::{WebResult, file, refused};
-use crate::web::server::gate::Visitor;
+use crate::web::server::guard::Visitor;
 use crate::web::server::live::Live;
 use crate::web::server::respond::{
     BelowProject, RawQuery, ServerState, asked, page_from_reader, page_of, unreadable, with_run,

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use crate::host::secret;
 use crate::model::{Kind, Problem};
 use crate::runs::{Context, Error, Result};
-use crate::web::server::gate::Gate;
+use crate::web::server::guard::RequestGuard;
 use crate::web::server::live::Live;
 use crate::web::server::memory::Memory;
 use crate::web::server::{accept, live, pages};
@@ -50,7 +50,7 @@ pub fn serve(cx: &Context, serving: &Serving, announce: impl FnOnce(&ServeReport
         let address = listener.local_addr().map_err(|error| Error::io(UNSTARTED, &error))?;
         let warning = memory.remember(address.port());
         let token = memory.token.clone();
-        let gate = Gate::new(address, &serving.allow_hosts, &token, live.actions);
+        let guard = RequestGuard::new(address, &serving.allow_hosts, &token, live.actions);
         tokio::spawn(live::keep(Arc::clone(&live), (sender, hints)));
         let url = format!("http://{address}/#token={token}");
         let not_opened = if serving.open { memory.open(&url) } else { None };
@@ -62,7 +62,7 @@ pub fn serve(cx: &Context, serving: &Serving, announce: impl FnOnce(&ServeReport
             warning,
             not_opened,
         });
-        accept::serve(listener, Arc::new(gate), pages::router(live)).await
+        accept::serve(listener, Arc::new(guard), pages::router(live)).await
     })
 }
 

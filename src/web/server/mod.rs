@@ -7,7 +7,7 @@ mod accept;
 mod actions;
 mod answer;
 mod files;
-mod gate;
+mod guard;
 mod hide;
 mod listen;
 mod live;

@@ -17,7 +17,7 @@ use crate::picture::page::{self, LOG_PAGE, LogPart, RunPage, message_page, run_p
 use crate::picture::{LogFilter, diagram};
 use crate::runs::{CardFilter, EvidenceReport};
 use crate::web::server::answer::{WebResult, refused, with_type};
-use crate::web::server::gate::{NEEDS_TOKEN, Visitor, unknown};
+use crate::web::server::guard::{NEEDS_TOKEN, Visitor, unknown};
 use crate::web::server::live::{Live, cards};
 use crate::web::server::respond::{
     AsksNothing, BelowProject, RawQuery, ServerState, asked, page_of, report_from_reader, report_run, shown, with_run,

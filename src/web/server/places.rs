@@ -16,7 +16,7 @@ use crate::picture::page::{
 };
 use crate::runs::{self, Card, CardFilter, PhaseUses, WorkflowUse, phase_uses};
 use crate::web::server::answer::{WebResult, failed, missing};
-use crate::web::server::gate::Visitor;
+use crate::web::server::guard::Visitor;
 use crate::web::server::hide::Hide;
 use crate::web::server::live::{Live, ServedProject};
 use crate::web::server::respond::{

@@ -15,7 +15,7 @@ use crate::picture::page::{self, Page, Place, document, message_page};
 use crate::runs::{FeedRun, Result};
 use crate::runs::{read_request, request_schema};
 use crate::web::server::answer::{Refusal, WebResult, failed, html, missing, of_moment, refused, reported, status_of};
-use crate::web::server::gate::Visitor;
+use crate::web::server::guard::Visitor;
 use crate::web::server::live::{Live, Panicked, ServedProject, acting, on_reader};
 
 /// All that is served, as a request gets it.

@@ -23,7 +23,7 @@ use tokio::time::{interval, timeout};
 use crate::model::{Kind, RunId};
 use crate::runs::{CardFilter, Cursor};
 use crate::web::server::answer::{Refusal, refused};
-use crate::web::server::gate::PROTOCOL;
+use crate::web::server::guard::PROTOCOL;
 use crate::web::server::live::{Live, Notice, Panicked, cards, on_reader};
 use crate::web::server::respond::ServerState;
 

@@ -1,4 +1,4 @@
-//! The gate in front of every path: which requests are answered at all.
+//! The guard in front of every path: which requests are answered at all.
 //!
 //! A server on this machine is reached by every user of it, and by every page in the user's browser. A page of another
 //! site cannot read answers without being allowed to, but could send requests, and with a name that it lets point here
@@ -32,7 +32,7 @@ pub(super) const PROTOCOL: &str = "flow.v1";
 const TOKEN_PROTOCOL: &str = "flow.token.";
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// What the gate lets through.
+/// A request that the guard lets through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Visitor {
     /// Whether the request has the token. Without it, there is nothing but the shell of a page and what it is made of.
@@ -72,9 +72,9 @@ enum Aim {
     Action,
 }
 
-/// The gate.
+/// Decides on every request before its path is looked at.
 #[derive(Debug)]
-pub(super) struct Gate {
+pub(super) struct RequestGuard {
     /// The values of `Host` that mean this server.
     hosts: Vec<String>,
     token: [u8; 32],
@@ -82,7 +82,7 @@ pub(super) struct Gate {
     actions: bool,
 }
 
-impl Gate {
+impl RequestGuard {
     pub(super) fn new(address: SocketAddr, more: &[String], token: &str, actions: bool) -> Self {
         let port = address.port();
         let mut hosts = vec![address.to_string()];
@@ -244,13 +244,14 @@ mod tests {
     }
 
     fn judge_by(actions: bool, target: &str, method: &str, headers: &[(&str, &str)]) -> Result<bool, u16> {
-        let gate = Gate::new("127.0.0.1:7000".parse().unwrap(), &["box.example:8080".to_owned()], TOKEN, actions);
+        let guard =
+            RequestGuard::new("127.0.0.1:7000".parse().unwrap(), &["box.example:8080".to_owned()], TOKEN, actions);
         let mut request = Request::builder().method(method).uri(target);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
         let (parts, ()) = request.body(()).unwrap().into_parts();
-        gate.judge(&parts).map(|caller| caller.is_known).map_err(|refusal| refusal.status.as_u16())
+        guard.judge(&parts).map(|caller| caller.is_known).map_err(|refusal| refusal.status.as_u16())
     }
 
     #[test]
