@@ -13,7 +13,7 @@ use crate::host::Job;
 use crate::interviews::document_file::DocumentFile;
 use crate::interviews::error::{Error, Result};
 use crate::interviews::pad::{
-    InterviewAnswer, InterviewDocument, InterviewStart, Metadata, Pad, PadEntry, Reply, Script, SectionView,
+    InterviewAnswer, InterviewDocument, Metadata, Pad, PadEntry, PadMode, Reply, Script, SectionView,
 };
 use crate::model::{Kind, Problem, Suggestion, bare_reply, limits};
 use crate::runs;
@@ -166,7 +166,7 @@ pub(super) fn state(
         "kind": "FlowInterviewState",
         "document": file.named.file_name().map(|name| name.to_string_lossy()),
         // Not `RESUME`: what to ask depends on how the interview began.
-        "mode": pad.map_or(InterviewStart::Update, Pad::mode),
+        "mode": pad.map_or(PadMode::Update, Pad::mode),
         "script": { "id": script.id(), "max_questions": script.max_questions() },
         "text": text,
         "sections": sections,

@@ -9,7 +9,7 @@ use crate::disk::{DocumentError, DocumentFault, DocumentPlace, Guard, read_docum
 use crate::interviews::definition;
 use crate::interviews::error::{Error, Result};
 use crate::interviews::fault::InterviewFault;
-use crate::interviews::pad::{InterviewDocument, InterviewStart, Pad, PadHead, Script};
+use crate::interviews::pad::{InterviewDocument, Pad, PadHead, PadMode, Script};
 use crate::model::{RunId, Suggestion, limits};
 use crate::runs::context::Context;
 use crate::runs::path_argument;
@@ -167,7 +167,7 @@ pub(super) fn script_of(file: &DocumentFile, document: &InterviewDocument<'_>) -
 }
 
 /// The head of a pad for an interview that begins now.
-pub(super) fn head_of(file: &DocumentFile, mode: InterviewStart, script: &Script, run: Option<&RunId>) -> PadHead {
+pub(super) fn head_of(file: &DocumentFile, mode: PadMode, script: &Script, run: Option<&RunId>) -> PadHead {
     PadHead {
         mode: Some(mode),
         started: Some(file.cx.now().in_seconds()),

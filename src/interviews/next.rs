@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::interviews::document_file::{DocumentFile, pad, script_of};
 use crate::interviews::error::Result;
 use crate::interviews::pad::{
-    InterviewAnswer, InterviewDocument, InterviewProgress, InterviewStart, Metadata, Pad, PadEntry, Script, Step,
+    InterviewAnswer, InterviewDocument, InterviewProgress, Metadata, Pad, PadEntry, PadMode, Script, Step,
 };
 use crate::model::{Suggestion, named};
 use crate::runs::context::Context;
@@ -35,7 +35,7 @@ pub struct InterviewNext {
     /// The document, as it was named.
     pub document: PathBuf,
     /// How the interview began.
-    pub mode: InterviewStart,
+    pub mode: PadMode,
     /// The text of the question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_question: Option<String>,
@@ -181,10 +181,10 @@ pub(super) fn why_nothing(outlook: &InterviewProgress) -> &'static str {
 /// The next step for a document in which no interview begins.
 pub(super) fn nothing(file: &DocumentFile, why: &str, metadata: Metadata) -> InterviewNext {
     let message = Some(why.to_owned());
-    InterviewNext { message, ..blank(file, InterviewStep::Skip, InterviewStart::Update, metadata) }
+    InterviewNext { message, ..blank(file, InterviewStep::Skip, PadMode::Update, metadata) }
 }
 
-fn blank(file: &DocumentFile, kind: InterviewStep, mode: InterviewStart, metadata: Metadata) -> InterviewNext {
+fn blank(file: &DocumentFile, kind: InterviewStep, mode: PadMode, metadata: Metadata) -> InterviewNext {
     InterviewNext {
         kind,
         document: file.named.clone(),

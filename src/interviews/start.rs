@@ -10,7 +10,7 @@ use crate::interviews::error::Result;
 use crate::interviews::fault::InterviewFault;
 use crate::interviews::link::{InterviewEnd, LateEnd, end_in_waiting_runs, update_run};
 use crate::interviews::next::{InterviewNext, InterviewState, faults, next_of, nothing, why_nothing};
-use crate::interviews::pad::{InterviewDocument, InterviewStart, Metadata, Pad, Script, Step};
+use crate::interviews::pad::{InterviewDocument, Metadata, Pad, PadMode, Script, Step};
 use crate::interviews::place::why_not_in;
 use crate::model::{Help, Kind, Problem, RunId};
 use crate::runs::context::Context;
@@ -38,7 +38,7 @@ pub struct InterviewStartReport {
     /// The document, as it was named.
     pub document: PathBuf,
     /// What existed before: no document, a document, or an interview.
-    pub mode: InterviewStart,
+    pub mode: PadMode,
     /// The script.
     pub script: String,
     /// The run that the interview belongs to.
@@ -78,7 +78,7 @@ pub fn start(cx: &Context, request: &InterviewRequest) -> Result<InterviewStartR
         return Ok(finished_before(file, &script, warnings));
     }
     refuse_elsewhere(&file, &before, request.force)?;
-    let mut found = InterviewStart::Create;
+    let mut found = PadMode::Create;
     let mut now = String::new();
     // Set if there is nothing to ask, so that no interview begins.
     let mut unasked = None;
@@ -90,23 +90,18 @@ pub fn start(cx: &Context, request: &InterviewRequest) -> Result<InterviewStartR
         unasked = None;
         let new = match file.document(&text) {
             document if document.pad().is_some() => {
-                found = InterviewStart::Resume;
+                found = PadMode::Resume;
                 same_script(&file, pad(&document)?, named)?;
                 same_run(&file, document.only_pad()?, run.as_ref())?;
                 text.clone()
             }
             _ if text.trim().is_empty() => {
-                found = InterviewStart::Create;
-                file.document(&script.skeleton()).begin(&head_of(
-                    &file,
-                    InterviewStart::Create,
-                    &script,
-                    run.as_ref(),
-                ))?
+                found = PadMode::Create;
+                file.document(&script.skeleton()).begin(&head_of(&file, PadMode::Create, &script, run.as_ref()))?
             }
             document => {
-                found = InterviewStart::Update;
-                let begun = document.begin(&head_of(&file, InterviewStart::Update, &script, run.as_ref()))?;
+                found = PadMode::Update;
+                let begun = document.begin(&head_of(&file, PadMode::Update, &script, run.as_ref()))?;
                 let fresh = file.document(&begun);
                 let outlook = script.outlook(&fresh, fresh.only_pad()?);
                 if outlook.step == Step::Nothing {
@@ -121,7 +116,7 @@ pub fn start(cx: &Context, request: &InterviewRequest) -> Result<InterviewStartR
         Ok(new)
     })?;
     let document = file.document(&now);
-    let begun = found != InterviewStart::Resume && unasked.is_none();
+    let begun = found != PadMode::Resume && unasked.is_none();
     if mended && let Some(pad) = document.pad() {
         warnings.push(put_back(pad));
     }
@@ -144,7 +139,7 @@ pub fn start(cx: &Context, request: &InterviewRequest) -> Result<InterviewStartR
 fn finished_before(file: DocumentFile, script: &Script, warnings: Vec<String>) -> InterviewStartReport {
     let next = nothing(&file, "it is finished, which its run knows now", Metadata::default());
     let (document, script) = (file.named, script.id().to_owned());
-    InterviewStartReport { document, mode: InterviewStart::Update, script, run_id: None, begun: false, next, warnings }
+    InterviewStartReport { document, mode: PadMode::Update, script, run_id: None, begun: false, next, warnings }
 }
 
 /// Refuses a document in which no interview begins, unless the caller insists.

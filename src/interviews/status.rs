@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::interviews::document_file::{DocumentFile, script_of};
 use crate::interviews::error::Result;
 use crate::interviews::next::{InterviewEntry, InterviewNext, InterviewState, entry, next_of};
-use crate::interviews::pad::{Fault, Fill, InterviewStart, PadHead, SectionView};
+use crate::interviews::pad::{Fault, Fill, PadHead, PadMode, SectionView};
 use crate::runs::context::Context;
 
 /// A section of the script, as it is in the document.
@@ -30,7 +30,7 @@ pub struct InterviewStatusReport {
     /// The document, as it was named.
     pub document: PathBuf,
     /// How the interview began.
-    pub mode: InterviewStart,
+    pub mode: PadMode,
     /// The script.
     pub script: String,
     /// When the interview began, as the document says.

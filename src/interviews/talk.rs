@@ -17,8 +17,8 @@ use crate::interviews::interviewee::{AnswerConflict, AskedQuestion, Interviewee,
 use crate::interviews::link::{InterviewEnd, update_run};
 use crate::interviews::next::{InterviewNext, InterviewState, InterviewStep, entry, next_of};
 use crate::interviews::pad::{
-    EditError, InterviewAnswer, InterviewDocument, InterviewQuestion, InterviewStart, Metadata, Pad, PadEntry, Reply,
-    Script, SectionChange,
+    EditError, InterviewAnswer, InterviewDocument, InterviewQuestion, Metadata, Pad, PadEntry, PadMode, Reply, Script,
+    SectionChange,
 };
 use crate::interviews::start::{InterviewRequest, start};
 use crate::model::{Explain as _, Kind, Problem, RunId, quoted, seconds};
@@ -231,7 +231,7 @@ impl Dialogue<'_> {
     /// another question under that number.
     fn write_question(&self, question: &InterviewQuestion, seen: &str) -> Result<()> {
         let Self { file, script, run, .. } = self;
-        let head = head_of(file, InterviewStart::Update, script, run.as_ref());
+        let head = head_of(file, PadMode::Update, script, run.as_ref());
         let mut now = String::new();
         file.update(&mut |old| {
             let text = old.ok_or(InterviewFault::Missing)?;

@@ -10,7 +10,7 @@ use crate::interviews::pad::entry::{InterviewAnswer, MOST, PadEntry};
 use crate::interviews::pad::escape;
 use crate::interviews::pad::outline::Outline;
 use crate::interviews::pad::question::{InterviewQuestion, folded};
-use crate::interviews::pad::scratch::{Fault, HEADING, InterviewStart, NOTICE, Pad, PadHead};
+use crate::interviews::pad::scratch::{Fault, HEADING, NOTICE, Pad, PadHead, PadMode};
 use crate::model::limits;
 
 /// The result of an edit: the new text.
@@ -165,7 +165,7 @@ impl InterviewDocument<'_> {
         }
         let mut lines = vec![format!("## {HEADING}"), String::new(), format!("<!-- {NOTICE} -->")];
         let said = [
-            ("Mode", head.mode.map(InterviewStart::as_str)),
+            ("Mode", head.mode.map(PadMode::as_str)),
             ("Started", head.started.as_deref()),
             ("Script", head.script.as_deref()),
             ("Run", head.run.as_deref()),

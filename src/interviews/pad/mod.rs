@@ -28,7 +28,7 @@ pub use gaps::{Fill, SectionView};
 pub use order::{InterviewProgress, Step};
 pub use question::InterviewQuestion;
 pub use reply::{Metadata, Reply};
-pub use scratch::{Fault, InterviewStart, Pad, PadHead};
+pub use scratch::{Fault, Pad, PadHead, PadMode};
 pub use script::{Script, ScriptDocument};
 
 #[cfg(test)]

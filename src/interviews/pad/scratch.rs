@@ -21,7 +21,7 @@ const END: &str = "End scratch pad";
 named! {
     /// How an interview began.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
-    pub enum InterviewStart {
+    pub enum PadMode {
         /// The document did not exist.
         Create = "CREATE",
         /// The document existed, with gaps.
@@ -35,7 +35,7 @@ named! {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PadHead {
     /// How the interview began.
-    pub mode: Option<InterviewStart>,
+    pub mode: Option<PadMode>,
     /// When it began, as it is written there.
     pub started: Option<String>,
     /// The script, if it is not the charter's.
@@ -87,8 +87,8 @@ impl Pad {
 
     /// How the interview began; if the pad does not say it, `Update`.
     #[must_use]
-    pub fn mode(&self) -> InterviewStart {
-        self.head.mode.unwrap_or(InterviewStart::Update)
+    pub fn mode(&self) -> PadMode {
+        self.head.mode.unwrap_or(PadMode::Update)
     }
 
     /// The first question without an answer.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::interviews::pad::entry::PadEntry;
 use crate::interviews::pad::question::{InterviewQuestion, folded};
-use crate::interviews::pad::scratch::{HEADING, InterviewStart, Pad};
+use crate::interviews::pad::scratch::{HEADING, Pad, PadMode};
 use crate::model::{Flaw, limits};
 
 /// The content of `<id>.interview.yaml`, after its schema was checked.
@@ -162,13 +162,13 @@ impl Script {
     }
 
     /// The questions for `mode` in their order, with the ids of the sections that they fill.
-    pub(super) fn questions(&self, mode: InterviewStart) -> Vec<(InterviewQuestion, &str)> {
+    pub(super) fn questions(&self, mode: PadMode) -> Vec<(InterviewQuestion, &str)> {
         let mut questions = Vec::new();
         for question in &self.document.questions {
             let is_asked = match question.mode {
                 None => true,
-                Some(QuestionMode::Create) => mode == InterviewStart::Create,
-                Some(QuestionMode::Update) => mode != InterviewStart::Create,
+                Some(QuestionMode::Create) => mode == PadMode::Create,
+                Some(QuestionMode::Update) => mode != PadMode::Create,
             };
             if is_asked {
                 let words = InterviewQuestion { topic: question.topic.clone(), asked: question.ask.trim().to_owned() };

@@ -26,7 +26,7 @@ fn charter() -> Script {
     read_script(include_str!("../../../workflows/charter.interview.yaml")).unwrap()
 }
 
-fn head(mode: InterviewStart) -> PadHead {
+fn head(mode: PadMode) -> PadHead {
     PadHead { mode: Some(mode), started: Some("2025-12-27T10:30:00Z".to_owned()), ..PadHead::default() }
 }
 
@@ -47,7 +47,7 @@ fn answers(text: &str) -> Vec<InterviewAnswer> {
 fn the_pad_of_rp1_is_written_letter_by_letter() {
     let dump = question("Brain Dump", "Tell me everything about this project...");
     let users = question("Target Users", "Who are the primary users?");
-    let text = InterviewDocument::read("").begin(&head(InterviewStart::Create)).unwrap();
+    let text = InterviewDocument::read("").begin(&head(PadMode::Create)).unwrap();
     let text = InterviewDocument::read(&text).ask(&dump).unwrap();
     let text = InterviewDocument::read(&text)
         .answer(1, None, given("We're building a task management app for remote teams..."))
@@ -57,7 +57,7 @@ fn the_pad_of_rp1_is_written_letter_by_letter() {
     assert_eq!(text, SEED);
     let read = InterviewDocument::read(SEED);
     let pad = read.only_pad().unwrap();
-    assert_eq!((pad.head.clone(), pad.next_number(), &pad.entries[1].answer), (head(InterviewStart::Create), 3, &last));
+    assert_eq!((pad.head.clone(), pad.next_number(), &pad.entries[1].answer), (head(PadMode::Create), 3, &last));
     assert!(pad.faults.is_empty() && pad.open().is_none());
 }
 
@@ -89,7 +89,7 @@ fn an_answer_forges_nothing_and_comes_back_as_it_was() {
     ] {
         for newline in ["\n", "\r\n"] {
             let before = "# Title\n\ntext\n\n".replace('\n', newline);
-            let text = InterviewDocument::read(&before).begin(&head(InterviewStart::Update)).unwrap();
+            let text = InterviewDocument::read(&before).begin(&head(PadMode::Update)).unwrap();
             let text = InterviewDocument::read(&text).answer(1, Some(&question("One", "First?")), given(evil)).unwrap();
             let text = InterviewDocument::read(&text).answer(2, Some(&question("Two", evil)), given("fine")).unwrap();
             let text = InterviewDocument::read(&text).answer(
@@ -181,7 +181,7 @@ fn the_pad_is_where_markdown_has_it() {
 #[test]
 fn what_would_not_be_read_back_is_not_written() {
     let open = "# T\n\n```\nnever closed\n";
-    let refused = InterviewDocument::read(open).begin(&head(InterviewStart::Update)).unwrap_err();
+    let refused = InterviewDocument::read(open).begin(&head(PadMode::Update)).unwrap_err();
     let EditError::Unsound { why, .. } = refused else { panic!("{refused}") };
     assert_eq!(why, "what begins in line 3 is never closed");
     let hand = format!("{SEED}\n~~~\nmine\n");
@@ -218,7 +218,7 @@ fn a_merge_that_is_not_settled_is_settled_by_a_person() {
         assert_eq!(read.only_pad().map(|_| ()), conflict(line));
         assert_eq!(read.answer(2, None, given("x")).map(|_| ()), conflict(line));
     }
-    assert_eq!(InterviewDocument::read(marks).begin(&head(InterviewStart::Update)).map(|_| ()), conflict(1));
+    assert_eq!(InterviewDocument::read(marks).begin(&head(PadMode::Update)).map(|_| ()), conflict(1));
     let code = format!("```\n{marks}```\n\n{SEED}");
     assert!(InterviewDocument::read(&code).only_pad().is_ok());
     let answered = InterviewDocument::read(SEED).answer(3, Some(&question("Merge", "?")), given(marks)).unwrap();
@@ -314,7 +314,7 @@ Nobody goes back.
 }
 
 /// The topics that are asked one after the other, when everything is answered.
-fn asked(text: &str, mode: InterviewStart, script: &Script) -> Vec<(String, u32, u32, u32)> {
+fn asked(text: &str, mode: PadMode, script: &Script) -> Vec<(String, u32, u32, u32)> {
     let mut text = InterviewDocument::read(text).begin(&head(mode)).unwrap();
     let mut seen = Vec::new();
     loop {
@@ -340,7 +340,7 @@ fn no_section_is_asked_about_twice_and_no_question_without_need() {
     let script = charter();
     let row = |topic: &str, number, total, gaps| (topic.to_owned(), number, total, gaps);
     assert_eq!(
-        asked(&script.skeleton(), InterviewStart::Create, &script),
+        asked(&script.skeleton(), PadMode::Create, &script),
         [
             row("Brain Dump", 1, 5, 5),
             row("Target Users", 2, 5, 4),
@@ -352,17 +352,17 @@ fn no_section_is_asked_about_twice_and_no_question_without_need() {
     );
     let partly = "## Problem\n\nTBD\n\n## Users\n\nAll. Of us.\n\n## Scope\n\nA. B.\n\n## Success\n\nA. B.\n";
     assert_eq!(
-        asked(partly, InterviewStart::Update, &script),
+        asked(partly, PadMode::Update, &script),
         [row("Problem", 1, 2, 2), row("Value Proposition", 2, 2, 1), row("Complete", 2, 2, 0)]
     );
     let full = format!("{partly}\n## Value\n\nA. B.\n").replace("TBD", "A. B.");
-    assert_eq!(asked(&full, InterviewStart::Update, &script), [row("Nothing", 0, 0, 0)]);
+    assert_eq!(asked(&full, PadMode::Update, &script), [row("Nothing", 0, 0, 0)]);
 }
 
 #[test]
 fn the_answers_go_into_their_sections_and_the_pad_goes() {
     let script = charter();
-    let text = InterviewDocument::read(&script.skeleton()).begin(&head(InterviewStart::Create)).unwrap();
+    let text = InterviewDocument::read(&script.skeleton()).begin(&head(PadMode::Create)).unwrap();
     let text = InterviewDocument::read(&text)
         .answer(1, Some(&question("Brain Dump", "?")), given("Tasks.\n\n# and more"))
         .unwrap();
@@ -419,7 +419,7 @@ fn the_answers_go_into_their_sections_and_the_pad_goes() {
 fn what_a_person_wrote_stays() {
     let script = charter();
     let own = "## Users\n\nManagers.\n\n## Problem\n\nTBD: ask Ada.\n\n## Scope\n\nOne. Two.\n";
-    let text = InterviewDocument::read(own).begin(&head(InterviewStart::Update)).unwrap();
+    let text = InterviewDocument::read(own).begin(&head(PadMode::Update)).unwrap();
     let text = InterviewDocument::read(&text).answer(1, Some(&question("Problem", "?")), given("It is slow.")).unwrap();
     let text = InterviewDocument::read(&text).answer(2, Some(&question("users", "?")), given("And leads.")).unwrap();
     let read = InterviewDocument::read(&text);
@@ -485,7 +485,7 @@ fn a_line_above_the_comments_of_a_pad_hides_none_of_them() {
     let text = SEED.replace("<!-- Mode", "A note of mine.\n\nAnd more.\n<!-- Script: retro -->\n<!-- Mode");
     let read = InterviewDocument::read(&text);
     let pad = read.only_pad().unwrap();
-    assert_eq!(pad.head, PadHead { script: Some("retro".to_owned()), ..head(InterviewStart::Create) });
+    assert_eq!(pad.head, PadHead { script: Some("retro".to_owned()), ..head(PadMode::Create) });
     assert_eq!((pad.entries.len(), pad.faults.len()), (2, 1));
 }
 
@@ -512,7 +512,7 @@ fn only_a_document_in_which_no_pad_can_hide_is_without_one() {
 
 /// A finished document that began as `before`, with these answers to questions of these topics.
 fn finished(before: &str, said: &[(&str, &str)], content: serde_json::Value) -> Result<String, EditError> {
-    let mut text = InterviewDocument::read(before).begin(&head(InterviewStart::Update)).unwrap();
+    let mut text = InterviewDocument::read(before).begin(&head(PadMode::Update)).unwrap();
     for (number, (topic, answer)) in (1..).zip(said) {
         text = InterviewDocument::read(&text).answer(number, Some(&question(topic, "?")), given(answer)).unwrap();
     }
@@ -629,7 +629,7 @@ fn what_stands_behind_a_pad_stays_and_new_sections_come_at_the_end() {
 #[test]
 fn the_answers_come_as_markdown_that_finish_takes() {
     let said = [("users", "# All\n\n```\n# x\n```"), ("Brain Dump", "Tasks.")];
-    let mut text = InterviewDocument::read("# T\n").begin(&head(InterviewStart::Update)).unwrap();
+    let mut text = InterviewDocument::read("# T\n").begin(&head(PadMode::Update)).unwrap();
     for (number, (topic, answer)) in (1..).zip(said) {
         text = InterviewDocument::read(&text).answer(number, Some(&question(topic, "?")), given(answer)).unwrap();
     }
@@ -645,7 +645,7 @@ fn enough_is_what_the_script_says() {
         .replace("sections:\n", "complete_when: [users]\nsections:\n");
     let script = read_script(&script).unwrap();
     let enough = |text: &str, answers: &[&str]| {
-        let mut text = InterviewDocument::read(text).begin(&head(InterviewStart::Update)).unwrap();
+        let mut text = InterviewDocument::read(text).begin(&head(PadMode::Update)).unwrap();
         for (number, topic) in (1..).zip(answers) {
             text = InterviewDocument::read(&text)
                 .answer(number, Some(&question(topic, "?")), given("All. Of them."))
@@ -703,7 +703,7 @@ fn a_pad_whose_heading_was_lost_gets_it_back_and_no_second_one_is_begun() {
         let read = InterviewDocument::read(&text);
         let lost = EditError::HeadingLost { line };
         assert_eq!(read.only_pad().unwrap_err(), lost, "{text}");
-        assert_eq!(read.begin(&head(InterviewStart::Update)).unwrap_err(), lost);
+        assert_eq!(read.begin(&head(PadMode::Update)).unwrap_err(), lost);
         assert!(!read.is_without_pad());
         assert_eq!(read.with_heading().unwrap(), format!("{own}{SEED}"), "{left:?}");
     }
@@ -768,13 +768,13 @@ fn a_question_outside_of_the_pad_is_told_and_its_number_is_not_given_again() {
 fn a_finished_document_stays_finished_however_short_its_answers_are() {
     let short =
         [("Problem", "Slow."), ("Users", "All."), ("Value", "Speed."), ("Scope", "- Tasks"), ("Success", "Ten.")];
-    let mut text = InterviewDocument::read(&charter().skeleton()).begin(&head(InterviewStart::Create)).unwrap();
+    let mut text = InterviewDocument::read(&charter().skeleton()).begin(&head(PadMode::Create)).unwrap();
     for (number, (topic, answer)) in (1..).zip(short) {
         text = InterviewDocument::read(&text).answer(number, Some(&question(topic, "?")), given(answer)).unwrap();
     }
     let (finished, _) = InterviewDocument::read(&text).finish(&charter(), None).unwrap();
     assert!(finished.contains("## Scope\n\n- Tasks\n\n<!-- Interview: complete -->\n\n## Success"), "{finished}");
-    let asked_again = |text: &str| asked(text, InterviewStart::Update, &charter());
+    let asked_again = |text: &str| asked(text, PadMode::Update, &charter());
     assert_eq!(asked_again(&finished), [("Nothing".to_owned(), 0, 0, 0)]);
     // What is put in doubt again is asked about, and so is what a person wrote in few words.
     let doubt = finished.replace("Speed.", "_TBD_");
@@ -782,9 +782,8 @@ fn a_finished_document_stays_finished_however_short_its_answers_are() {
     assert_eq!(asked_again(&plain(&finished)).len(), 6);
     assert_eq!(asked_again(&finished.replace("All.", ""))[0].0, "Target Users");
     let long = "## Users\n\nAll of them. And more.\n";
-    let (made, _) =
-        InterviewDocument::read(&InterviewDocument::read(long).begin(&head(InterviewStart::Update)).unwrap())
-            .finish(&charter(), json!({ "problem": "It is slow. It costs." }).as_object())
-            .unwrap();
+    let (made, _) = InterviewDocument::read(&InterviewDocument::read(long).begin(&head(PadMode::Update)).unwrap())
+        .finish(&charter(), json!({ "problem": "It is slow. It costs." }).as_object())
+        .unwrap();
     assert!(!made.contains("<!--"), "{made}");
 }

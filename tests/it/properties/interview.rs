@@ -2,7 +2,7 @@
 //! was said comes back.
 
 use flowrun::interviews::pad::{
-    EditError, InterviewAnswer, InterviewDocument, InterviewQuestion, InterviewStart, PadHead, Script,
+    EditError, InterviewAnswer, InterviewDocument, InterviewQuestion, PadHead, PadMode, Script,
 };
 use serde_json::json;
 
@@ -25,7 +25,7 @@ pub fn holds(bytes: &[u8]) {
         let _ = read.without_pad();
     }
     let head = PadHead {
-        mode: Some(InterviewStart::Update),
+        mode: Some(PadMode::Update),
         started: Some("2025-12-27T10:30:00Z".to_owned()),
         script: Some("s".to_owned()),
         run: Some("r1".to_owned()),
