@@ -200,21 +200,21 @@ impl RunState {
             }
         }
         let run = &mut self.run;
-        set(&mut run.goal, &changes.goal);
+        changes.goal.apply(&mut run.goal);
         set(&mut run.created_at, &changes.created_at);
         set(&mut run.workflow_version, &changes.workflow_version);
         set(&mut run.context, &changes.context);
         set(&mut run.limits, &changes.limits);
         set(&mut run.state.status, &changes.status);
-        set(&mut run.state.current_phase, &changes.current_phase);
-        if changes.current_phase.is_some() {
+        changes.current_phase.apply(&mut run.state.current_phase);
+        if !changes.current_phase.is_unchanged() {
             // A person sets one phase, so the run leaves its parallel branches.
             run.state.other_phases.clear();
             gates::moved_by_hand(&mut run.state.gates, &before);
         }
-        set(&mut run.state.current_activity, &changes.current_activity);
+        changes.current_activity.apply(&mut run.state.current_activity);
         set(&mut run.state.completed_activities, &changes.completed_activities);
-        set(&mut run.state.blocked_reason, &changes.blocked_reason);
+        changes.blocked_reason.apply(&mut run.state.blocked_reason);
         self.reset_steps(&completed, changes);
     }
 
@@ -222,7 +222,7 @@ impl RunState {
     /// the step into which the run was set back.
     fn reset_steps(&mut self, completed: &IdList, changes: &RunChanges) {
         let state = &mut self.run.state;
-        let set_back = changes.current_phase.as_ref().and_then(Option::as_ref);
+        let set_back = changes.current_phase.value();
         for (step, status) in state.steps.iter_mut() {
             let id = step_id(step).unwrap_or_default();
             let is_taken_off = completed.contains(&id) && !state.completed_activities.contains(&id);

@@ -5,7 +5,7 @@ use thiserror::Error;
 use crate::engine::refusal::instead_of;
 use crate::engine::{RunState, gates, unsettled};
 use crate::machine::Machine;
-use crate::model::{Event, RunChanges, RunDocument, RunId, StateName, WorkflowId};
+use crate::model::{Event, FieldChange, RunChanges, RunDocument, RunId, StateName, WorkflowId};
 
 /// Why an edit cannot be adopted.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -143,13 +143,14 @@ pub fn edited(log: &RunState, document: &RunDocument, machine: Option<&Machine>)
     fn new<T: Clone + PartialEq>(before: &T, now: &T) -> Option<T> {
         if before == now { None } else { Some(now.clone()) }
     }
+    let (was, is) = (&before.state, &document.state);
     Ok(RunChanges {
-        status: new(&before.state.status, &document.state.status),
-        current_phase: new(&before.state.current_phase, &document.state.current_phase),
-        current_activity: new(&before.state.current_activity, &document.state.current_activity),
-        completed_activities: new(&before.state.completed_activities, &document.state.completed_activities),
-        blocked_reason: new(&before.state.blocked_reason, &document.state.blocked_reason),
-        goal: new(&before.goal, &document.goal),
+        status: new(&was.status, &is.status),
+        current_phase: FieldChange::between(was.current_phase.as_ref(), is.current_phase.as_ref()),
+        current_activity: FieldChange::between(was.current_activity.as_ref(), is.current_activity.as_ref()),
+        completed_activities: new(&was.completed_activities, &is.completed_activities),
+        blocked_reason: FieldChange::between(was.blocked_reason.as_ref(), is.blocked_reason.as_ref()),
+        goal: FieldChange::between(before.goal.as_ref(), document.goal.as_ref()),
         created_at: new(&before.created_at, &document.created_at),
         workflow_version: new(&before.workflow_version, &document.workflow_version),
         context: new(&before.context, &document.context),

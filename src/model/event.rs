@@ -1,6 +1,6 @@
 //! The events of a run: one for each line of `events.jsonl`.
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 use smol_str::SmolStr;
 
@@ -213,7 +213,7 @@ pub struct RunEdited {
     pub text: String,
 }
 
-/// New values of fields that a person may edit; `None` if a field did not change.
+/// New values of fields that a person may edit. A field that did not change is `None` or [`FieldChange::Unchanged`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunChanges {
@@ -221,20 +221,20 @@ pub struct RunChanges {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<RunStatus>,
     /// `state.current_phase`.
-    #[serde(skip_serializing_if = "Option::is_none", with = "double_option")]
-    pub current_phase: Option<Option<StateName>>,
+    #[serde(skip_serializing_if = "FieldChange::is_unchanged")]
+    pub current_phase: FieldChange<StateName>,
     /// `state.current_activity`.
-    #[serde(skip_serializing_if = "Option::is_none", with = "double_option")]
-    pub current_activity: Option<Option<String>>,
+    #[serde(skip_serializing_if = "FieldChange::is_unchanged")]
+    pub current_activity: FieldChange<String>,
     /// `state.completed_activities`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completed_activities: Option<IdList>,
     /// `state.blocked_reason`.
-    #[serde(skip_serializing_if = "Option::is_none", with = "double_option")]
-    pub blocked_reason: Option<Option<String>>,
+    #[serde(skip_serializing_if = "FieldChange::is_unchanged")]
+    pub blocked_reason: FieldChange<String>,
     /// `metadata.goal`.
-    #[serde(skip_serializing_if = "Option::is_none", with = "double_option")]
-    pub goal: Option<Option<String>>,
+    #[serde(skip_serializing_if = "FieldChange::is_unchanged")]
+    pub goal: FieldChange<String>,
     /// `metadata.created_at`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
@@ -249,19 +249,60 @@ pub struct RunChanges {
     pub limits: Option<Map<String, Value>>,
 }
 
-/// Distinguishes "set to null" from "not changed".
-mod double_option {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+/// What a person did with a field that may be empty. In JSON an unchanged field has no key, and a cleared one is null.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub enum FieldChange<T> {
+    /// It did not change.
+    #[default]
+    Unchanged,
+    /// It is empty now.
+    Cleared,
+    /// It has this value now.
+    Set(T),
+}
 
-    // If the outer option is `None` the field is skipped, so only the inner one is written.
-    pub(super) fn serialize<T: Serialize, S: Serializer>(value: &Option<Option<T>>, to: S) -> Result<S::Ok, S::Error> {
-        value.as_ref().and_then(Option::as_ref).serialize(to)
+impl<T> FieldChange<T> {
+    /// Whether the field did not change.
+    #[must_use]
+    pub const fn is_unchanged(&self) -> bool {
+        matches!(self, Self::Unchanged)
     }
 
-    pub(super) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Option<Option<T>>, D::Error> {
-        Option::deserialize(from).map(Some)
+    /// The new value; `None` if the field did not change or is empty now.
+    #[must_use]
+    pub const fn value(&self) -> Option<&T> {
+        match self {
+            Self::Set(value) => Some(value),
+            Self::Unchanged | Self::Cleared => None,
+        }
+    }
+}
+
+impl<T: Clone + PartialEq> FieldChange<T> {
+    /// The change that makes a field that was `before` what it is `now`.
+    #[must_use]
+    pub fn between(before: Option<&T>, now: Option<&T>) -> Self {
+        if before == now { Self::Unchanged } else { now.cloned().map_or(Self::Cleared, Self::Set) }
+    }
+
+    /// Makes the change.
+    pub fn apply(&self, field: &mut Option<T>) {
+        if !self.is_unchanged() {
+            *field = self.value().cloned();
+        }
+    }
+}
+
+// An unchanged field is skipped, so only the value or null is written.
+impl<T: Serialize> Serialize for FieldChange<T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.value().serialize(to)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for FieldChange<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Ok(Option::deserialize(from)?.map_or(Self::Cleared, Self::Set))
     }
 }
 
@@ -448,5 +489,25 @@ impl Event {
     /// As [`Self::of_line`].
     pub fn from_object(object: &Map<String, Value>) -> Result<Self, serde_json::Error> {
         Self::of_line(&serde_json::to_vec(object)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_absent_key_null_and_a_value_come_back_the_same() {
+        for (changes, goal) in [
+            (json!({}), FieldChange::Unchanged),
+            (json!({ "goal": null }), FieldChange::Cleared),
+            (json!({ "goal": "x" }), FieldChange::Set("x".to_owned())),
+        ] {
+            let read: RunChanges = serde_json::from_value(changes.clone()).unwrap();
+            assert_eq!(read, RunChanges { goal, ..RunChanges::default() });
+            assert_eq!(serde_json::to_value(&read).unwrap(), changes);
+        }
     }
 }

@@ -36,8 +36,8 @@ pub use activity::{begun_document, fill};
 pub(crate) use digest::{TextDigest, sha256_hex};
 pub(crate) use event::RunEdited;
 pub use event::{
-    Event, EventKind, RunAdopted, RunChanges, RunClaimed, RunForked, RunStarted, SessionEnded, StatusChange,
-    UnknownEvent, WorkflowAdopted,
+    Event, EventKind, FieldChange, RunAdopted, RunChanges, RunClaimed, RunForked, RunStarted, SessionEnded,
+    StatusChange, UnknownEvent, WorkflowAdopted,
 };
 pub use execution::{Execution, ExecutionEnd, NotCovered, TreeSnapshot};
 pub(crate) use flaw::Flaw;

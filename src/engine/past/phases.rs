@@ -138,7 +138,7 @@ impl Phases {
                 None
             }
             EventKind::ActivityRecorded(record) => self.pass_through(record, state, before),
-            EventKind::RunEdited(edit) => edit.changes.current_phase.clone().flatten(),
+            EventKind::RunEdited(edit) => edit.changes.current_phase.value().cloned(),
             _ => None,
         };
         let older = matches!(event.kind, EventKind::RunAdopted(_) | EventKind::LogRepaired(_));

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::engine::refuse_other_session;
-use crate::model::{EventKind, Issue, RunChanges, RunDocument, RunEdited, RunId, Seq, SessionId, pairs};
+use crate::model::{EventKind, FieldChange, Issue, RunChanges, RunDocument, RunEdited, RunId, Seq, SessionId, pairs};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::name::open_run_exactly;
@@ -163,7 +163,7 @@ fn change_facts(tx: &mut Transaction<'_>, wanted: &RunDocument) -> Result<bool> 
 fn append_facts(tx: &mut Transaction<'_>, wanted: &RunDocument, before: &RunDocument) -> Result<()> {
     let text = tx.text.with_facts(wanted).map_err(|error| tx.unusable(&error))?;
     let changes = RunChanges {
-        goal: if_changed(&before.goal, &wanted.goal),
+        goal: FieldChange::between(before.goal.as_ref(), wanted.goal.as_ref()),
         context: if_changed(&before.context, &wanted.context),
         limits: if_changed(&before.limits, &wanted.limits),
         ..RunChanges::default()
