@@ -18,12 +18,16 @@ fn next_page(report: &NextStatesReport, page: &mut TextPage) {
     page.head(page::STRONG, state, &format!("{}  {}", report.run_id, report.workflow));
     let choices = report.choices.tt.iter().zip(&report.choices.td);
     page.table(2, choices.map(|(name, text)| [name.as_str(), text.as_str()]));
-    match (report.terminal, report.choices.tt.is_empty()) {
-        (true, true) => page.line("  nothing follows: the run ends here"),
-        (true, false) => page.line("  the run can also end here"),
-        (false, true) if report.is_over => page.line("  nothing follows: the run is over"),
-        (false, true) => page.line("  no definition says what follows"),
-        (false, false) => {}
+    if !report.choices.tt.is_empty() {
+        if report.terminal {
+            page.line("  the run can also end here");
+        }
+    } else if report.terminal {
+        page.line("  nothing follows: the run ends here");
+    } else if report.is_over {
+        page.line("  nothing follows: the run is over");
+    } else {
+        page.line("  no definition says what follows");
     }
     page.each("note", &report.notes);
 }

@@ -13,10 +13,12 @@ use crate::picture::reason_now;
 use crate::runs::{self, ClaimRequest, Context, ResumeReport, ResumeRequest, TreeState, Who};
 
 pub(super) fn run(cx: &Context, args: ResumeArgs, out: &mut Out) -> CliResult {
-    let claim = match (args.claim, args.take_over) {
-        (_, true) => Some(ClaimRequest::TakeOver),
-        (true, false) => Some(ClaimRequest::Claim),
-        (false, false) => None,
+    let claim = if args.take_over {
+        Some(ClaimRequest::TakeOver)
+    } else if args.claim {
+        Some(ClaimRequest::Claim)
+    } else {
+        None
     };
     let ResumeArgs { run, run_id, all, worktrees, session, .. } = args;
     let request = ResumeRequest { run: run.or(run_id), claim, all, session, worktrees };

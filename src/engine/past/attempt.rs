@@ -115,9 +115,11 @@ impl Attempt {
 
 /// What pages say behind a status: of which flow saw the end, and what is only said to have passed.
 pub(in crate::engine) fn seen_or_claimed(seen: bool, claimed: bool) -> &'static str {
-    match (seen, claimed) {
-        (true, _) => ", seen",
-        (false, true) => ", claimed",
-        (false, false) => "",
+    if seen {
+        ", seen"
+    } else if claimed {
+        ", claimed"
+    } else {
+        ""
     }
 }

@@ -112,11 +112,12 @@ fn wait_line(lane: &Lane, wait: &Wait, now: Timestamp) -> String {
 
 /// What goes on is `active`, all else `done`; what failed, waits or is in doubt is `crit`.
 fn tags(is_critical: bool, is_open: bool) -> &'static str {
-    match (is_critical, is_open) {
-        (true, true) => "crit, active",
-        (true, false) => "crit, done",
-        (false, true) => "active",
-        (false, false) => "done",
+    if is_open {
+        if is_critical { "crit, active" } else { "active" }
+    } else if is_critical {
+        "crit, done"
+    } else {
+        "done"
     }
 }
 

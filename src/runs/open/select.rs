@@ -86,11 +86,14 @@ impl<'a> Candidates<'a> {
                 is_last_unblocked &= !changed_later;
             }
         }
-        match (is_last, unblocked, is_last_unblocked) {
-            (true, ..) => "is the one that changed last",
-            (_, 1, _) => "is the only one that is not blocked",
-            (.., true) => "changed last of those that are not blocked",
-            _ => "changed last of those that no other session holds",
+        if is_last {
+            "is the one that changed last"
+        } else if unblocked == 1 {
+            "is the only one that is not blocked"
+        } else if is_last_unblocked {
+            "changed last of those that are not blocked"
+        } else {
+            "changed last of those that no other session holds"
         }
     }
 }

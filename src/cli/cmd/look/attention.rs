@@ -28,10 +28,12 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: &AttentionArgs, out: &mut Out
     out.warnings(&report.notes);
     let exit = out.answer(&report, |page| fill(cx, &report, cx.now(), page));
     // Behind the answer, and not in it: a program reads that.
-    out.aside(match (report.runs.is_empty() && report.unreadable.is_empty(), args.all) {
-        (false, _) => "`flow resume RUN` says what to do about a run\n",
-        (true, true) => "no run is open\n",
-        (true, false) => "no run needs you\n",
+    out.aside(if !report.runs.is_empty() || !report.unreadable.is_empty() {
+        "`flow resume RUN` says what to do about a run\n"
+    } else if args.all {
+        "no run is open\n"
+    } else {
+        "no run needs you\n"
     });
     Ok(exit)
 }

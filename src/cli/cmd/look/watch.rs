@@ -11,33 +11,29 @@ use crate::watch::{self, Watching};
 pub(in crate::cli::cmd) fn run(cx: &Context, args: WatchArgs, out: &mut Out) -> CliResult {
     let WatchArgs { dir, run_id: run, once, search, workflow, poll, notify } = args;
     let watching = Watching { dir, run, search, workflow, poll, ascii: wants_ascii(), colour: out.colour(), notify };
-    match (out.is_json(), once) {
-        (true, true) => {
-            let snapshot = while_waiting("reading the runs", || watch::snapshot(cx, &watching))?;
-            Ok(out.json(&snapshot))
-        }
-        (true, false) => {
-            let mut exit = Exit::Done;
-            watch::follow(cx, &watching, |message| {
-                exit = out.json(message);
-                exit == Exit::Done
-            })?;
-            Ok(exit)
-        }
-        (false, true) => {
-            let (page, notes) = while_waiting("reading the runs", || watch::once(cx, &watching))?;
-            out.warnings(&notes);
-            Ok(out.plain(&page))
-        }
-        (false, false) if !out.is_terminal() => {
-            let message = "`flow watch` draws on a terminal, and standard output is not one: use `--once` or `--json`";
-            Err(Problem::new(Kind::Usage, "no_terminal", message)
-                .help("`--once` prints the runs as they are, `--json` a line for each change")
-                .into())
-        }
-        (false, false) => {
-            watch::screen(cx, &watching)?;
-            Ok(Exit::Done)
-        }
+    if once && out.is_json() {
+        let snapshot = while_waiting("reading the runs", || watch::snapshot(cx, &watching))?;
+        return Ok(out.json(&snapshot));
     }
+    if once {
+        let (page, notes) = while_waiting("reading the runs", || watch::once(cx, &watching))?;
+        out.warnings(&notes);
+        return Ok(out.plain(&page));
+    }
+    if out.is_json() {
+        let mut exit = Exit::Done;
+        watch::follow(cx, &watching, |message| {
+            exit = out.json(message);
+            exit == Exit::Done
+        })?;
+        return Ok(exit);
+    }
+    if !out.is_terminal() {
+        let message = "`flow watch` draws on a terminal, and standard output is not one: use `--once` or `--json`";
+        return Err(Problem::new(Kind::Usage, "no_terminal", message)
+            .help("`--once` prints the runs as they are, `--json` a line for each change")
+            .into());
+    }
+    watch::screen(cx, &watching)?;
+    Ok(Exit::Done)
 }
