@@ -84,8 +84,8 @@ const BEGIN: &str =
 
 /// Whether a line names no command and asks for nothing else: it asks what there is to do.
 fn is_bare(args: &[OsString]) -> bool {
-    let asks = |arg: &OsString| ["-h", "--help", "-V", "--version"].iter().any(|option| arg == *option);
-    verbs::position(args).is_none() && !args.iter().any(asks)
+    verbs::position(args).is_none()
+        && !["-h", "--help", "-V", "--version"].iter().any(|one| args.iter().any(|arg| arg == one))
 }
 
 /// Whether a host calls, with an event.

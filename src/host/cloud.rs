@@ -79,9 +79,15 @@ impl CloudEnv {
 
     /// Reads an environment from a function.
     pub fn from_lookup(lookup: impl Fn(&'static str) -> Option<OsString>) -> Self {
-        let set =
-            |name: &&'static str| Some((*name, lookup(name)?.into_string().ok().filter(|text| !text.is_empty())?));
-        Self { variables: VARIABLES.iter().filter_map(set).collect() }
+        let mut variables = BTreeMap::new();
+        for name in VARIABLES {
+            if let Some(Ok(text)) = lookup(name).map(OsString::into_string)
+                && !text.is_empty()
+            {
+                variables.insert(*name, text);
+            }
+        }
+        Self { variables }
     }
 
     /// A variable, if it is set.

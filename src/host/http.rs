@@ -76,13 +76,13 @@ impl HttpClient {
     /// # Errors
     /// A sentence: the proxy's URL is not one, or the file of certificates cannot be read.
     pub fn new(env: &CloudEnv, url: &str) -> Result<Self, String> {
-        let proxy = match env.proxy_for(url) {
-            Some(proxy) => {
-                let wrong = |_| format!("{} is not the URL of an HTTP proxy", proxy.variable);
-                Some(ureq::Proxy::new(&proxy.url).map_err(wrong)?)
-            }
-            None => None,
-        };
+        let mut proxy = None;
+        if let Some(named) = env.proxy_for(url) {
+            let Ok(usable) = ureq::Proxy::new(&named.url) else {
+                return Err(format!("{} is not the URL of an HTTP proxy", named.variable));
+            };
+            proxy = Some(usable);
+        }
         Ok(Self::with(proxy, roots(env)?))
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use notify::event::{AccessKind, AccessMode};
-use notify::{Config, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 /// Watches directories, each without those in it.
 #[derive(Debug)]
@@ -17,14 +17,14 @@ pub(crate) struct Watcher {
 impl Watcher {
     /// A watcher that calls `tell`, on a thread of its own, with the path of each file or directory that changed.
     pub(crate) fn new(tell: impl Fn(PathBuf) + Send + 'static) -> notify::Result<Self> {
-        let handler = move |event: notify::Result<notify::Event>| {
+        let inner = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             if let Ok(event) = event
                 && is_change(event.kind)
             {
                 event.paths.into_iter().for_each(&tell);
             }
-        };
-        Ok(Self { inner: RecommendedWatcher::new(handler, Config::default())?, watched: BTreeSet::new() })
+        })?;
+        Ok(Self { inner, watched: BTreeSet::new() })
     }
 
     /// Forgets a directory: another one may have taken its place, which the next [`Self::set`] watches.

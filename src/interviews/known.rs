@@ -41,8 +41,9 @@ pub(super) fn note(file: &DocumentFile) {
         return;
     }
     let Ok(wait) = cx.lock_wait() else { return };
-    let is_there = |document: &str| cx.disk.look(&project.root().join(document), Links::Follow).is_ok();
-    let _ = project.note_interview(&cx.write_request(cx.now(), wait), &document, &is_there);
+    let _ = project.note_interview(&cx.write_request(cx.now(), wait), &document, &|known| {
+        cx.disk.look(&project.root().join(known), Links::Follow).is_ok()
+    });
 }
 
 /// How many documents outside of projects are noted for the user.

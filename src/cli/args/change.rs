@@ -96,8 +96,9 @@ pub(crate) struct SetArgs {
 }
 
 fn limit(text: &str) -> Result<(String, Option<u64>), String> {
-    let bad = || "write it as max_iterations=20, max_runtime_minutes=90, or NAME=none".to_owned();
-    let (name, value) = text.split_once('=').ok_or_else(bad)?;
+    let Some((name, value)) = text.split_once('=') else {
+        return Err("write it as max_iterations=20, max_runtime_minutes=90, or NAME=none".to_owned());
+    };
     if !LIMITS.contains(&name) {
         return Err(format!("{name} is not a limit of a run; the limits are {}", LIMITS.join(" and ")));
     }

@@ -111,8 +111,8 @@ impl AgentHost {
     }
 
     fn has_file(self, cx: &Context) -> bool {
-        let is_file = |scope| matches!(self.path(cx, scope), Ok(Some(path)) if cx.disk.is_file(&path));
-        SettingsScope::ALL.into_iter().any(is_file)
+        let mut scopes = SettingsScope::ALL.into_iter();
+        scopes.any(|scope| matches!(self.path(cx, scope), Ok(Some(path)) if cx.disk.is_file(&path)))
     }
 
     /// The directory of the user's settings.

@@ -112,8 +112,7 @@ impl InputGlob {
         if given.matches("**").count() > RECURSIONS {
             return Err(format!("has `**` more than {RECURSIONS} times"));
         }
-        let is_special = |part: &&str| part.contains(['*', '?', '[', ']']);
-        let plain = parts.iter().take_while(|part| !is_special(part)).count();
+        let plain = parts.iter().take_while(|part| !part.contains(['*', '?', '[', ']'])).count();
         let pattern = Pattern::new(&parts.join("/")).map_err(|error| format!("is not valid: {}", error.msg))?;
         let below = parts[..plain].iter().collect();
         Ok(Self { given: given.to_owned(), pattern, below, is_plain: plain == parts.len() })

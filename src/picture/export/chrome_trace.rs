@@ -132,11 +132,10 @@ fn complete(name: &str, category: &str, thread: u64, (from, to): (Timestamp, Tim
 
 /// A point for a question, a blockade and its end.
 fn instant(event: &Event) -> Option<Value> {
-    let asks = |report: &StepReport| report.kind() == Some(ReportType::WaitingForUser);
     let name = match &event.kind {
         EventKind::RunBlocked(_) => "blocked",
         EventKind::RunUnblocked(_) => "unblocked",
-        EventKind::Emitted(emitted) if emitted.reports.iter().any(asks) => "question",
+        EventKind::Emitted(emitted) if emitted.reports.iter().any(is_question) => "question",
         _ => return None,
     };
     let (kind, at) = (event.kind.name(), microseconds(event.at));
@@ -144,6 +143,10 @@ fn instant(event: &Event) -> Option<Value> {
     Some(json!({
         "ph": "i", "name": name, "cat": kind, "pid": PROCESS, "tid": 0, "ts": at, "s": "p", "args": about,
     }))
+}
+
+fn is_question(report: &StepReport) -> bool {
+    report.kind() == Some(ReportType::WaitingForUser)
 }
 
 fn microseconds(at: Timestamp) -> i64 {

@@ -37,8 +37,7 @@ impl S3Place {
         let rest = address.strip_prefix(SCHEME).ok_or_else(|| wrong("it does not begin with s3://"))?;
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
         let prefix = prefix.trim_end_matches('/');
-        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-        if bucket.is_empty() || bucket.len() > 63 || !bucket.bytes().all(is_name) || bucket.starts_with('.') {
+        if bucket.is_empty() || bucket.len() > 63 || !is_made_of(bucket, b"._-") || bucket.starts_with('.') {
             return Err(wrong("a bucket has up to 63 letters, digits, dots and hyphens"));
         }
         if prefix.len() > PREFIX_BYTES || !prefix.is_empty() && prefix.split('/').any(|part| !is_part(part)) {
@@ -83,8 +82,12 @@ impl S3Place {
 }
 
 fn is_part(part: &str) -> bool {
-    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b".-_=+@".contains(&byte);
-    !part.is_empty() && part != "." && part != ".." && part.bytes().all(is_name)
+    !part.is_empty() && part != "." && part != ".." && is_made_of(part, b".-_=+@")
+}
+
+/// Whether a text has only letters and digits of ASCII, and these signs.
+fn is_made_of(text: &str, signs: &[u8]) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || signs.contains(&byte))
 }
 
 #[cfg(test)]

@@ -208,12 +208,14 @@ impl S3Carrier {
 
     /// Lists a run as open before it is, so that it is listed even if this process dies between the two.
     fn announce(&self, put: &Put<'_>, deadline: Instant) -> Result<UploadOutcome, NoAnswer> {
-        let is_reopened = || {
-            let scan = LogScan::parse(put.lines.as_bytes());
-            scan.events().any(|event| matches!(event.kind, EventKind::RunReopened(_)))
-        };
-        if put.before > Seq(0) && !is_reopened() {
-            return Ok(UploadOutcome::Refused);
+        if put.before > Seq(0) {
+            let mut reopens = false;
+            for event in LogScan::parse(put.lines.as_bytes()).events() {
+                reopens |= matches!(event.kind, EventKind::RunReopened(_));
+            }
+            if !reopens {
+                return Ok(UploadOutcome::Refused);
+            }
         }
         let body = Hint::of(put.earlier).to_body();
         let name = format!("{OPEN}{}", key_of(put.run));
@@ -370,15 +372,14 @@ impl Carrier for S3Carrier {
         let deadline = Instant::now() + left;
         self.expected().clear();
         let next = AtomicUsize::new(0);
-        let read_some = || {
-            while let Some((tip, first)) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let Ok(Some(lines)) = self.log(&tip.run, deadline).lines(*first) else { continue };
-                self.expected().insert((tip.run.clone(), tip.mark.clone(), *first), lines);
-            }
-        };
         thread::scope(|scope| {
             for _ in 0..wanted.len().min(RUNS_AT_ONCE) {
-                scope.spawn(read_some);
+                scope.spawn(|| {
+                    while let Some((tip, first)) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        let Ok(Some(lines)) = self.log(&tip.run, deadline).lines(*first) else { continue };
+                        self.expected().insert((tip.run.clone(), tip.mark.clone(), *first), lines);
+                    }
+                });
             }
         });
     }

@@ -83,8 +83,11 @@ impl BucketLog<'_> {
         let Some(last) = positions.last() else { return Ok(Vec::new()) };
         let mut read = last_of_windows(&positions, Seq(1));
         read.pop();
-        let is_in_last = |at: &u64| window_of(Seq(at - 1)) == window_of(Seq(last - 1));
-        read.extend(positions.iter().copied().filter(is_in_last));
+        for at in &positions {
+            if window_of(Seq(at - 1)) == window_of(Seq(last - 1)) {
+                read.push(*at);
+            }
+        }
         let objects = self.read_all(&read)?;
         let lines = match self.join(&positions, Seq(1)) {
             Ok(Some(lines)) => lines,

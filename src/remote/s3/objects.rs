@@ -51,8 +51,8 @@ impl Lines {
             return None;
         }
         let text = std::str::from_utf8(body).ok()?.to_owned();
-        let position = |line: &str| LogScan::parse(line.as_bytes()).last_seq();
-        let positions = text.split_inclusive('\n').map(position).collect();
+        let lines = text.split_inclusive('\n');
+        let positions = lines.map(|line| LogScan::parse(line.as_bytes()).last_seq()).collect();
         Some(Self { text, positions })
     }
 

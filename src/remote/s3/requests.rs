@@ -93,9 +93,9 @@ impl Requests {
     /// An object; `None` if there is none of this name.
     pub(super) fn get(&self, name: &str, deadline: Instant) -> Result<Option<Object>, NoAnswer> {
         let key = self.key(name);
-        let sign =
-            |credentials: &Credentials| self.bucket.get_object(Some(credentials), &key).sign(SIGNED_FOR).to_string();
-        let answer = self.read(&sign, OBJECT_BYTES, deadline)?;
+        let answer = self.read(OBJECT_BYTES, deadline, &|credentials| {
+            self.bucket.get_object(Some(credentials), &key).sign(SIGNED_FOR).to_string()
+        })?;
         match answer.status {
             200 => {
                 let tag = answer.header("etag").unwrap_or_default().to_owned();
@@ -143,7 +143,7 @@ impl Requests {
     ) -> Result<Vec<ListObjectsV2Response>, NoAnswer> {
         let (mut pages, mut token) = (Vec::new(), None);
         for _ in 0..PAGES {
-            let sign = |credentials: &Credentials| {
+            let answer = self.read(ANSWER_BYTES, deadline, &|credentials| {
                 let mut list = self.bucket.list_objects_v2(Some(credentials));
                 list.with_prefix(prefix);
                 if let Some(delimiter) = delimiter {
@@ -155,8 +155,7 @@ impl Requests {
                     None => list.with_start_after(format!("{prefix}{after}")),
                 }
                 list.sign(SIGNED_FOR).to_string()
-            };
-            let answer = self.read(&sign, ANSWER_BYTES, deadline)?;
+            })?;
             if answer.status != 200 {
                 return Err(refusal(&answer));
             }
@@ -207,12 +206,11 @@ impl Requests {
     /// The rules of the bucket that delete objects of these names after a time, in words. A bucket whose rules may not be read
     /// counts as one without.
     pub(super) fn deletions(&self, deadline: Instant) -> Result<Vec<String>, NoAnswer> {
-        let sign = |credentials: &Credentials| {
+        let answer = self.read(ANSWER_BYTES, deadline, &|credentials| {
             let mut get = self.bucket.get_object(Some(credentials), "");
             get.query_mut().insert("lifecycle", "");
             get.sign(SIGNED_FOR).to_string()
-        };
-        let answer = self.read(&sign, ANSWER_BYTES, deadline)?;
+        })?;
         if answer.status != 200 {
             return Ok(Vec::new());
         }
@@ -270,9 +268,9 @@ impl Requests {
     /// Sends a request that only reads, again after an answer that may pass.
     fn read(
         &self,
-        sign: &dyn Fn(&Credentials) -> String,
         most: u64,
         deadline: Instant,
+        sign: &dyn Fn(&Credentials) -> String,
     ) -> Result<HttpAnswer, NoAnswer> {
         let mut tries = 1;
         loop {
@@ -388,9 +386,10 @@ fn deletion_in(rule: &str, prefix: &str) -> Option<String> {
 }
 
 fn elsewhere(answer: &HttpAnswer) -> String {
-    let is_name = |region: &&str| region.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-    match answer.header("x-amz-bucket-region").filter(is_name) {
-        Some(region) => format!("the bucket is in the region {region}: set AWS_REGION to it"),
-        None => "the bucket is elsewhere: set AWS_REGION or AWS_ENDPOINT_URL_S3 to where it is".to_owned(),
+    if let Some(region) = answer.header("x-amz-bucket-region")
+        && region.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    {
+        return format!("the bucket is in the region {region}: set AWS_REGION to it");
     }
+    "the bucket is elsewhere: set AWS_REGION or AWS_ENDPOINT_URL_S3 to where it is".to_owned()
 }

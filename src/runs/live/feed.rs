@@ -176,9 +176,9 @@ impl Feed {
         let mut dirty: BTreeSet<RunId> = changed.chain(unstamped).cloned().collect();
         self.stamps = stamps;
         self.definitions = Definitions::default();
-        // The log before events that were taken on trust may have changed: without these, the runs are read as a whole.
-        let on_trust = self.observed.extract_if(.., |(_, run)| run.is_read_in_part);
-        dirty.extend(on_trust.map(|(id, _)| id));
+        // Of runs whose new events alone were read, the log before these may have changed: such runs are read as a whole.
+        let in_part = self.observed.extract_if(.., |(_, run)| run.is_read_in_part);
+        dirty.extend(in_part.map(|(id, _)| id));
         let mut judged = Vec::new();
         for (id, row) in &self.rows {
             if !dirty.contains(id) && self.may_differ(id, row) {
@@ -228,8 +228,11 @@ impl Feed {
 
     /// When runs began or went last, as far as the system can tell.
     fn listed_at(&self) -> Vec<Option<(i64, i64)>> {
-        let changed = |place: PathBuf| Some(self.project.cx.disk.look(&place, Links::Follow).ok()?.changed);
-        self.project.runs().places().into_iter().map(changed).collect()
+        let mut times = Vec::new();
+        for place in self.project.runs().places() {
+            times.push(self.project.cx.disk.look(&place, Links::Follow).ok().map(|stat| stat.changed));
+        }
+        times
     }
 
     /// Directories in which something changes when runs begin or when open runs change, for watchers of a file system.

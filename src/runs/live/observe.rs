@@ -150,7 +150,7 @@ pub struct ObservedRun {
     pub(super) timekeeper: Timekeeper,
     /// The stamp of its files before they were read; `None` if they have to be read each time.
     stamp: Option<u64>,
-    /// Whether events were taken without reading the log before them again, which may have been changed meanwhile.
+    /// Whether the last refresh read only new events, so that a change of the log before them was not noticed.
     pub(super) is_read_in_part: bool,
 }
 

@@ -230,10 +230,11 @@ impl StatusRequest {
 
 /// Updates the store's cache of open runs; a failure is ignored, because nothing depends on the cache.
 pub(crate) fn remember_end(project: &OpenedProject, run: &RunId) {
-    let read = &|| to_remember(project, &*project.runs().open(run).ok()?);
-    if let Some(cache) = project.runs().run_cache()
-        && !cache.remember_end(run, project.outside().as_deref(), read)
-    {
+    let Some(cache) = project.runs().run_cache() else { return };
+    let outside = project.outside();
+    let is_kept =
+        cache.remember_end(run, outside.as_deref(), &|| to_remember(project, &*project.runs().open(run).ok()?));
+    if !is_kept {
         // Nothing was cached that could be kept up to date.
         let _ = Runs::read_open_and_remember(project);
     }

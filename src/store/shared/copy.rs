@@ -130,9 +130,10 @@ impl Copies {
         if lines.is_empty() {
             let whole = self.lines(&id, Seq(1), mark, deadline)?;
             // Only a carrier that lost what it acknowledged ends before its copy.
-            let has_lost_its_end = run.lines_after(Seq(0))?.starts_with(&whole);
-            let lost = || StoreError::Lost { run: id.clone(), at: self.carrier.address() };
-            return if has_lost_its_end { Err(lost()) } else { Ok(CopyComparison::Different) };
+            if run.lines_after(Seq(0))?.starts_with(&whole) {
+                return Err(StoreError::Lost { run: id, at: self.carrier.address() });
+            }
+            return Ok(CopyComparison::Different);
         }
         let (first, newer) = lines.split_at(lines.find('\n').map_or(lines.len(), |end| end + 1));
         if LogScan::parse(first.as_bytes()).events().next() != Some(&at) {

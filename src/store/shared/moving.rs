@@ -254,12 +254,14 @@ fn refuse_lost_end(run: &RunDir, lines: &str) -> Result<(), StoreError> {
 
 /// The lines of the events after one position and up to another.
 fn lines_after(lines: &str, after: Seq, last: Seq) -> &str {
-    let end_of = |seq: Seq| {
-        let scan = LogScan::parse(lines.as_bytes());
-        let count = scan.events().take_while(|event| event.seq <= seq).count();
-        lines.split_inclusive('\n').take(count).map(str::len).sum::<usize>()
-    };
-    &lines[end_of(after)..end_of(last)]
+    &lines[end_of_event(lines, after)..end_of_event(lines, last)]
+}
+
+/// Where the lines up to an event end.
+fn end_of_event(lines: &str, seq: Seq) -> usize {
+    let scan = LogScan::parse(lines.as_bytes());
+    let count = scan.events().take_while(|event| event.seq <= seq).count();
+    lines.split_inclusive('\n').take(count).map(str::len).sum()
 }
 
 /// Where the lines end that go together.

@@ -44,8 +44,9 @@ impl Transaction<'_> {
                 let newer = self.writer.end().newer.clone();
                 let files = ActivityFile::of_all(&newer);
                 // An editor may save the file while it is rolled forward.
-                let merge = &mut |saved: &str| merge_save(saved, since, &newer);
-                Ok(self.writer.roll_forward(Some(old.text()), text.text(), &files, now, merge)?)
+                Ok(self.writer.roll_forward(Some(old.text()), text.text(), &files, now, &mut |saved| {
+                    merge_save(saved, since, &newer)
+                })?)
             }
             Repair::AdoptRun => self.adopt_run(),
             Repair::AdoptEdit { log, changes } => {
