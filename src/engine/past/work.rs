@@ -133,17 +133,25 @@ impl History {
     pub fn work(&self, phase: &StateName) -> PhaseWork<'_> {
         let stay = self.phases.stays.get(phase);
         let since = stay.map_or(Number(0), |stay| stay.entered);
-        let reported = self.state().document().state.steps.get(phase);
-        let (open, withdrawn) = self.open_attempts(phase, since, reported.is_some());
+        let step_status = self.state().document().state.steps.get(phase);
+        let (open, withdrawn) = self.open_attempts(phase, since, step_status.is_some());
         let newest = self.attempts().iter().rfind(|attempt| attempt.is_in(phase, since));
         let latest = open.last().copied().or(newest);
-        let skip = self.phases.standing_skip(phase, None);
-        let skip = skip.filter(|skip| latest.is_none_or(|latest| latest.number <= skip.after));
-        let skipped = skip.map(|skip| skip.reason.as_str());
-        // A report that the step is done does not settle what failed in it beside the reports.
-        let reported =
-            reported.filter(|status| open.is_empty() || !status.is_done() && *status != StepStatus::NotStarted);
-        let status = if withdrawn {
+        let mut skipped = None;
+        if let Some(skip) = self.phases.standing_skip(phase, None)
+            && latest.is_none_or(|latest| latest.number <= skip.after)
+        {
+            skipped = Some(skip.reason.as_str());
+        }
+        let mut reported = step_status;
+        if let Some(status) = step_status
+            && !open.is_empty()
+            && (status.is_done() || status == StepStatus::NotStarted)
+        {
+            // A report that the step is done does not settle what failed in it beside the reports.
+            reported = None;
+        }
+        let mut status = if withdrawn {
             StepStatus::NotStarted
         } else if skipped.is_some() {
             StepStatus::Skipped
@@ -152,18 +160,13 @@ impl History {
         } else {
             latest.map_or(StepStatus::NotStarted, |latest| latest.status.into())
         };
-        let overtaken = stay.is_some_and(|stay| stay.overtaken);
-        let again = overtaken && status.is_done() && skipped.is_none();
-        PhaseWork {
-            status: if again { StepStatus::NotStarted } else { status },
-            latest,
-            open,
-            withdrawn,
-            skipped,
-            reported: reported.is_some(),
-            again,
-            older: stay.is_some_and(|stay| stay.older),
+        // The run went back to an earlier phase, so what was done here has to be done again.
+        let again = stay.is_some_and(|stay| stay.overtaken) && status.is_done() && skipped.is_none();
+        if again {
+            status = StepStatus::NotStarted;
         }
+        let older = stay.is_some_and(|stay| stay.older);
+        PhaseWork { status, latest, open, withdrawn, skipped, reported: reported.is_some(), again, older }
     }
 
     /// The numbers of the records to which entries of `completed_activities` belong.
@@ -175,21 +178,26 @@ impl History {
     /// The ids whose latest attempt in `phase` after the number `since` did not pass and was not skipped: these
     /// attempts, and whether the last one was removed from `completed_activities`.
     fn open_attempts(&self, phase: &StateName, since: Number, is_reported: bool) -> (Vec<&Attempt>, bool) {
-        let own = if is_reported { step_id(phase) } else { None };
-        let counted = self.counted();
-        // Another record with the same id may be the one that counts.
-        let here = self.attempts().iter().filter(|attempt| attempt.is_in(phase, since));
-        let counts = here.filter(|attempt| counted.contains(&attempt.number)).map(|attempt| attempt.id.as_str());
-        let counts: HashSet<_> = counts.collect();
-        let (mut open, mut withdrawn) = (Vec::new(), false);
-        let (mut seen, mut settled) = (HashSet::new(), HashSet::new());
+        let counted_records = self.counted();
+        // An id counts if any of its records here does: that need not be the latest one.
+        let mut counted_ids = HashSet::new();
+        for attempt in self.attempts() {
+            if attempt.is_in(phase, since) && counted_records.contains(&attempt.number) {
+                counted_ids.insert(attempt.id.as_str());
+            }
+        }
+        let activity_of_step = if is_reported { step_id(phase) } else { None };
+        let mut open = Vec::new();
+        let mut is_last_withdrawn = false;
+        let mut seen = HashSet::new();
+        let mut settled_later = HashSet::new();
         for attempt in self.attempts().iter().rev() {
             if !attempt.is_in(phase, since) {
                 continue;
             }
-            // Only what came before a record can be settled by it.
-            let is_settled = settled.contains(attempt.id.as_str());
-            settled.extend(attempt.settles.iter().map(String::as_str));
+            // Asked before this record's own list is added: a record settles only what came before it.
+            let is_settled = settled_later.contains(attempt.id.as_str());
+            settled_later.extend(attempt.settles.iter().map(String::as_str));
             // Newest first, so the first one of an id is its latest attempt.
             if !seen.insert(attempt.id.as_str()) || is_settled {
                 continue;
@@ -199,20 +207,20 @@ impl History {
                 continue;
             }
             // The step's own status says how its activity stands.
-            if own.as_deref() == Some(attempt.id.as_str()) {
+            if activity_of_step.as_deref() == Some(attempt.id.as_str()) {
                 continue;
             }
-            let taken_off = attempt.status.is_completed() && !counts.contains(attempt.id.as_str());
-            if attempt.status.is_completed() && !taken_off {
+            if attempt.status.is_completed() && counted_ids.contains(attempt.id.as_str()) {
                 continue;
             }
             if open.is_empty() {
-                withdrawn = taken_off;
+                // What ended well and does not count was taken off `completed_activities`.
+                is_last_withdrawn = attempt.status.is_completed();
             }
             open.push(attempt);
         }
         open.reverse();
-        (open, withdrawn)
+        (open, is_last_withdrawn)
     }
 
     /// The records of the run's latest stay in `phase`, oldest first.
