@@ -3,10 +3,11 @@
 
 use std::fmt::Write as _;
 
+use crate::engine::LeftUndone;
 use crate::model::{Doing, MissingProof, beginning, is_terminal_control};
 use crate::picture::usage::totals_in_words;
 use crate::picture::words::ran_as;
-use crate::runs::{ReportedWork, ShownUnit, WorkReport};
+use crate::runs::{ReportedQuestion, ReportedWork, ShownApproval, ShownSkip, ShownUnit, WorkReport};
 
 /// How many lines a section has at most; there are six of them.
 const LINES: usize = 28;
@@ -46,33 +47,39 @@ pub fn work_report(report: &WorkReport) -> String {
     section(&mut text, "Claimed", report.claimed.iter().map(work));
     let open = report.open.iter().map(work).chain(report.open_units.iter().map(unit));
     section(&mut text, "Open", open.chain(report.required.iter().map(required)));
-    let questions = report.questions.iter();
-    let questions = questions.map(|one| {
-        let unit = one.unit.as_ref().map(|unit| format!(" ({})", code(unit.as_str()))).unwrap_or_default();
-        format!("{}{unit}: {}", code(one.step.as_str()), code(&one.prompt))
-    });
-    section(&mut text, "Questions", questions);
-    let decided = report.decided.iter().map(|one| {
-        let verb = if one.approved { "approved" } else { "rejected" };
-        let phase = one.phase.as_ref().map(|phase| code(phase.as_str())).unwrap_or_default();
-        let why = one.reason.as_ref().map(|why| format!(": {}", code(why))).unwrap_or_default();
-        format!("{phase} {verb} by {}{why}", code(&one.approval.by))
-    });
-    section(&mut text, "Decided", decided);
-    let mut passed_over = Vec::new();
-    for one in &report.skipped {
-        let without = one.exec.as_ref().map(|exec| format!(" without {}", code(exec))).unwrap_or_default();
-        passed_over.push(format!("{}{without}: {}", code(one.phase.as_str()), code(&one.reason)));
-    }
-    // What was passed over with a reason stands there already.
+    section(&mut text, "Questions", report.questions.iter().map(question));
+    section(&mut text, "Decided", report.decided.iter().map(decision));
+    let mut left_undone: Vec<_> = report.skipped.iter().map(skip).collect();
     for one in &report.left_undone {
-        let mut skips = report.skipped.iter().filter(|skip| skip.phase == one.phase);
-        if !skips.any(|skip| !one.is_requirement() || skip.exec == one.id) {
-            passed_over.push(code(&one.to_string()));
+        // What was passed over with a reason stands there already.
+        if !report.skipped.iter().any(|skip| is_about(skip, one)) {
+            left_undone.push(code(&one.to_string()));
         }
     }
-    section(&mut text, "Left undone", passed_over.into_iter());
+    section(&mut text, "Left undone", left_undone.into_iter());
     text
+}
+
+fn question(question: &ReportedQuestion) -> String {
+    let unit = question.unit.as_ref().map(|unit| format!(" ({})", code(unit.as_str()))).unwrap_or_default();
+    format!("{}{unit}: {}", code(question.step.as_str()), code(&question.prompt))
+}
+
+fn decision(decision: &ShownApproval) -> String {
+    let verb = if decision.approved { "approved" } else { "rejected" };
+    let phase = decision.phase.as_ref().map(|phase| code(phase.as_str())).unwrap_or_default();
+    let why = decision.reason.as_ref().map(|why| format!(": {}", code(why))).unwrap_or_default();
+    format!("{phase} {verb} by {}{why}", code(&decision.approval.by))
+}
+
+fn skip(skip: &ShownSkip) -> String {
+    let without = skip.exec.as_ref().map(|exec| format!(" without {}", code(exec))).unwrap_or_default();
+    format!("{}{without}: {}", code(skip.phase.as_str()), code(&skip.reason))
+}
+
+/// Whether the reason of `skip` is the one for leaving `undone`: that of a phase is for all its work.
+fn is_about(skip: &ShownSkip, undone: &LeftUndone) -> bool {
+    skip.phase == undone.phase && (!undone.is_requirement() || skip.exec == undone.id)
 }
 
 fn section(text: &mut String, title: &str, items: impl Iterator<Item = String>) {
