@@ -182,36 +182,44 @@ fn required_evidence(
     seen: &[SeenEvidence],
 ) -> Vec<RequiredEvidence> {
     let OpenedRun { project, run, view } = opened;
-    let mut required = Vec::new();
-    let Some(machine) = &view.machine else { return required };
-    let (history, proofs) = (&view.history, Proofs::of(project, states_of(seen)));
-    let still = history.still_required(machine);
-    let mut shown = |requirement: &Requirement, number, missing: Option<MissingProof>| {
-        let (phase, exec) = (requirement.state.clone(), requirement.exec.clone());
-        let skip_reason = history.reason_to_skip(&phase, &exec).or(history.work(&phase).skipped).map(str::to_owned);
-        let why = missing.as_ref().map(|one| match &one.obstacle {
-            Some(first) => format!("{}; {}", one.why, first.what()),
-            None => one.why.clone(),
+    let Some(machine) = &view.machine else { return Vec::new() };
+    let history = &view.history;
+    let proofs = Proofs::of(project, states_of(seen));
+    let still_required = history.still_required(machine);
+    // Each requirement, the record that shows it, and what is missing of it.
+    let mut requirements = Vec::new();
+    for (requirement, in_phase) in history.requirements(machine) {
+        let shown = history.shown_by_now(machine, requirement, in_phase);
+        let number = shown.as_ref().ok().map(|attempt| attempt.number);
+        let missing = why_not(&proofs, requirement, shown.as_ref()).map(|why| {
+            match still_required.iter().find(|one| one.requirement == requirement) {
+                Some(one) => one.missing(why),
+                None => history.missing_since(requirement, why),
+            }
         });
-        // What is over runs nothing.
-        let is_over = history.state().status().is_terminal();
-        let missing = missing.filter(|one| !is_over && one.obstacle.is_none() && obstacle(project, one).is_none());
-        let command = missing
-            .map(|one| comes_before(opened, outlook, plan, &exec).unwrap_or_else(|| required_command(run.id(), &one)));
-        required.push(RequiredEvidence { phase, exec, proved: why.is_none(), number, why, skip_reason, command });
-    };
-    for (requirement, found) in history.requirements(machine) {
-        let found = history.shown_by_now(machine, requirement, found);
-        let number = found.as_ref().ok().map(|attempt| attempt.number);
-        let why = why_not(&proofs, requirement, found.as_ref());
-        let missing = why.map(|why| match still.iter().find(|one| one.requirement == requirement) {
-            Some(one) => one.missing(why),
-            None => history.missing_since(requirement, why),
-        });
-        shown(requirement, number, missing);
+        requirements.push((requirement, number, missing));
     }
     for requirement in history.required_of_units(machine) {
-        shown(requirement, None, Some(history.missing_of_units(machine, requirement)));
+        requirements.push((requirement, None, Some(history.missing_of_units(machine, requirement))));
+    }
+    let is_over = history.state().status().is_terminal();
+    let mut required = Vec::new();
+    for (requirement, number, missing) in requirements {
+        let Requirement { state: phase, exec, .. } = requirement.clone();
+        let skip_reason = history.reason_to_skip(&phase, &exec).or(history.work(&phase).skipped).map(str::to_owned);
+        let (mut why, mut command) = (None, None);
+        if let Some(missing) = missing {
+            // A run that is over runs nothing, and what cannot run here is not proposed.
+            if !is_over && missing.obstacle.is_none() && obstacle(project, &missing).is_none() {
+                let first = comes_before(opened, outlook, plan, &exec);
+                command = Some(first.unwrap_or_else(|| required_command(run.id(), &missing)));
+            }
+            why = Some(match &missing.obstacle {
+                Some(obstacle) => format!("{}; {}", missing.why, obstacle.what()),
+                None => missing.why,
+            });
+        }
+        required.push(RequiredEvidence { phase, exec, proved: why.is_none(), number, why, skip_reason, command });
     }
     required
 }
