@@ -132,35 +132,43 @@ impl Phases {
                 self.completed.push((record.id().to_string(), Some(record.number)));
             }
         }
-        let again = match &event.kind {
-            EventKind::Emitted(emitted) => {
-                self.go_through(emitted, state, before, after);
-                None
-            }
-            EventKind::ActivityRecorded(record) => self.pass_through(record, state, before),
-            EventKind::RunEdited(edit) => edit.changes.current_phase.value().cloned(),
-            _ => None,
-        };
-        let older = matches!(event.kind, EventKind::RunAdopted(_) | EventKind::LogRepaired(_));
-        // The activity that a report records for its step belongs to this stay.
-        let entered = match event.kind {
-            EventKind::Emitted(_) => before,
-            // When the run came here was lost with the beginning of the log. What was recorded here last belongs to it.
-            EventKind::LogRepaired(_) if self.here.is_empty() => last_elsewhere(state, attempts),
-            _ => after,
+        // A phase that begins again although the run may be in it already.
+        let mut entered_again = None;
+        match &event.kind {
+            EventKind::Emitted(emitted) => self.go_through(emitted, state, before, after),
+            EventKind::ActivityRecorded(record) => entered_again = self.pass_through(record, state, before),
+            EventKind::RunEdited(edit) => entered_again = edit.changes.current_phase.value().cloned(),
+            _ => {}
+        }
+        let stay = LatestStay {
+            older: matches!(event.kind, EventKind::RunAdopted(_) | EventKind::LogRepaired(_)),
+            ..LatestStay::after(match event.kind {
+                // The activity that a report records for its step belongs to this stay.
+                EventKind::Emitted(_) => before,
+                // When the run came here was lost with the beginning of the log. What was recorded here last belongs to it.
+                EventKind::LogRepaired(_) if self.here.is_empty() => last_elsewhere(state, attempts),
+                _ => after,
+            })
         };
         let left = Departure { latest: after, unasked: is_unasked(&event.kind) };
-        self.arrive(state, again.as_ref(), left, LatestStay { older, ..LatestStay::after(entered) });
+        self.arrive(state, entered_again.as_ref(), left, stay);
         if !state.status.is_terminal() {
             self.take_back_end();
         }
-        if let Some((by, Skip { phases, reason, unproved })) = skip_of(&event.kind) {
-            let left = phases.iter().map(|phase| (phase, None));
-            let unproved = unproved.iter().map(|one| (&one.phase, Some(one.exec.clone())));
-            for (phase, exec) in left.chain(unproved) {
-                let (phase, reason) = (phase.clone(), reason.clone());
-                self.skips.push(SkippedPhase { phase, reason, seq: event.seq, exec, by, after });
-            }
+        if let Some((by, skip)) = skip_of(&event.kind) {
+            self.note_skip(skip, by, event.seq, after);
+        }
+    }
+
+    /// Notes for which phases, and for which commands that they require, the reason of `skip` is.
+    fn note_skip(&mut self, skip: &Skip, by: SkippedBy, seq: Seq, after: Number) {
+        let reason = &skip.reason;
+        for phase in &skip.phases {
+            self.skips.push(SkippedPhase { phase: phase.clone(), reason: reason.clone(), seq, exec: None, by, after });
+        }
+        for one in &skip.unproved {
+            let (phase, exec) = (one.phase.clone(), Some(one.exec.clone()));
+            self.skips.push(SkippedPhase { phase, reason: reason.clone(), seq, exec, by, after });
         }
     }
 
