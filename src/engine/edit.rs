@@ -87,25 +87,20 @@ pub fn rebase(base: &RunState, theirs: &RunDocument, newer: &[Event], ours: &Run
 /// Whether [`rebase`] drops a change of the person: a newer event changed the same field to another value, which counts.
 #[must_use]
 pub fn drops_edit(base: &RunState, theirs: &RunDocument, newer: &[Event], ours: &RunState) -> bool {
-    fn is_dropped<T: PartialEq>(base: &T, theirs: &T, ours: &T, merged: &T) -> bool {
+    fn is_dropped<T: PartialEq>(versions: [&RunDocument; 4], field: fn(&RunDocument) -> &T) -> bool {
+        let [base, theirs, ours, merged] = versions.map(field);
         theirs != base && theirs != ours && merged == ours
     }
     let merged = rebase(base, theirs, newer, ours);
-    let (base, ours, merged) = (base.document(), ours.document(), merged.document());
-    let (was, is, now, then) = (&base.state, &theirs.state, &ours.state, &merged.state);
-    is_dropped(&base.goal, &theirs.goal, &ours.goal, &merged.goal)
-        || is_dropped(&base.context, &theirs.context, &ours.context, &merged.context)
-        || is_dropped(&base.limits, &theirs.limits, &ours.limits, &merged.limits)
-        || is_dropped(&was.status, &is.status, &now.status, &then.status)
-        || is_dropped(&was.current_phase, &is.current_phase, &now.current_phase, &then.current_phase)
-        || is_dropped(&was.current_activity, &is.current_activity, &now.current_activity, &then.current_activity)
-        || is_dropped(
-            &was.completed_activities,
-            &is.completed_activities,
-            &now.completed_activities,
-            &then.completed_activities,
-        )
-        || is_dropped(&was.blocked_reason, &is.blocked_reason, &now.blocked_reason, &then.blocked_reason)
+    let versions = [base.document(), theirs, ours.document(), merged.document()];
+    is_dropped(versions, |run| &run.goal)
+        || is_dropped(versions, |run| &run.context)
+        || is_dropped(versions, |run| &run.limits)
+        || is_dropped(versions, |run| &run.state.status)
+        || is_dropped(versions, |run| &run.state.current_phase)
+        || is_dropped(versions, |run| &run.state.current_activity)
+        || is_dropped(versions, |run| &run.state.completed_activities)
+        || is_dropped(versions, |run| &run.state.blocked_reason)
 }
 
 /// The state of the log, with a person's changes of `run.yaml` applied. Fields that flow owns keep the value of the
