@@ -136,17 +136,14 @@ impl Dialogue<'_> {
         let Self { file, script, .. } = self;
         let text = file.text()?;
         let document = file.document(&text);
-        let next = match document.pad() {
-            Some(_) => Some(next_of(file, &InterviewState::of(file, &document, script)?)),
-            None => None,
-        };
-        let Some(next) = next else {
+        if document.pad().is_none() {
             // An agent may begin the interview; a script's was begun before the first round.
             return match &self.agent {
                 Some(agent) => self.ask_agent(agent, &document, Metadata::default(), person),
                 None => Err(file.fault(InterviewFault::Edit(EditError::NoPad))),
             };
-        };
+        }
+        let next = next_of(file, &InterviewState::of(file, &document, script)?);
         if let Some(number) = back
             && let Some(again) = document.entries().iter().find(|entry| entry.number == number)
         {
@@ -177,7 +174,7 @@ impl Dialogue<'_> {
                 let number = document.pad().map_or(1, Pad::next_number);
                 let topic = topic.unwrap_or_else(|| format!("Question {number}"));
                 let question = InterviewQuestion { topic, asked: next_question };
-                // An agent without memory could go on for ever otherwise.
+                // An agent without memory could otherwise ask the same question without end.
                 if let Some(again) = entries.iter().find(|entry| entry.is_like(&question)) {
                     let message = format!(
                         "the interviewer asks about `{}` again, which was question {} of {named}",
@@ -218,9 +215,8 @@ impl Dialogue<'_> {
                 Some(text) if text == document.text() => Ok(document.without_pad()?),
                 _ => Err(InterviewFault::ChangedMeanwhile),
             });
-            match removed {
-                Err(error) if is_about_change(&error) => return Ok(Round::Again),
-                removed => removed?,
+            if let Err(error) = removed {
+                return if is_about_change(&error) { Ok(Round::Again) } else { Err(error) };
             }
             report.warnings = update_run(file, document, Some(&InterviewEnd::Finished));
         }
@@ -260,49 +256,43 @@ impl Dialogue<'_> {
         again: Option<&PadEntry>,
         person: &mut dyn Interviewee,
     ) -> Result<Round> {
-        let (number, topic, question) = match again {
-            Some(entry) => (entry.number, entry.topic.clone(), entry.asked.clone()),
-            None => {
-                let words = (next.topic.clone(), next.next_question.clone());
-                (next.metadata.question_number, words.0.unwrap_or_default(), words.1.unwrap_or_default())
-            }
-        };
-        // The last question above it that has an answer or was skipped.
-        let mut before = None;
-        for entry in document.entries() {
-            if entry.number == number {
-                break;
-            }
-            if entry.answer != InterviewAnswer::Open {
-                before = Some(entry.number);
-            }
-        }
-        let given = document.entries().iter().filter_map(|entry| entry.answer.given());
-        let asked = AskedQuestion {
-            number,
+        let mut asked = AskedQuestion {
+            number: next.metadata.question_number,
             total: next.metadata.total_questions,
-            topic,
-            question,
-            before: given.map(str::to_owned).collect(),
-            now: again.map(|entry| entry.answer.clone()),
-            has_before: before.is_some(),
+            topic: next.topic.clone().unwrap_or_default(),
+            question: next.next_question.clone().unwrap_or_default(),
+            before: Vec::new(),
+            now: None,
+            has_before: false,
         };
-        let answer = match person.ask(&asked)? {
+        if let Some(entry) = again {
+            asked.number = entry.number;
+            asked.topic.clone_from(&entry.topic);
+            asked.question.clone_from(&entry.asked);
+            asked.now = Some(entry.answer.clone());
+        }
+        for entry in document.entries() {
+            asked.before.extend(entry.answer.given().map(str::to_owned));
+        }
+        // The last question above it that has an answer or was skipped.
+        let above = document.entries().iter().take_while(|entry| entry.number != asked.number);
+        let previous = above.filter(|entry| entry.answer != InterviewAnswer::Open).last();
+        asked.has_before = previous.is_some();
+        let response = person.ask(&asked)?;
+        let answer = match response {
             Response::Answer(text) => InterviewAnswer::Given(text),
             Response::Skip(why) => InterviewAnswer::Skipped(why),
             Response::Keep => return Ok(Round::Again),
-            Response::Back => return Ok(before.map_or(Round::Again, Round::Back)),
+            Response::Back => return Ok(previous.map_or(Round::Again, |entry| Round::Back(entry.number))),
             Response::Stop => {
                 return Ok(Round::Over(over(&self.file, InterviewStop::NeedsHuman, self.left(document, next))));
             }
         };
+        let is_correction = asked.now.is_some();
         let replaces = asked.now.map_or(Replaces::Nothing, Replaces::Seen);
-        let is_new = replaces == Replaces::Nothing;
-        match self.write(number, answer, replaces, person)? {
-            // A correction is not one more answer in the report.
-            Round::Answered if !is_new => Ok(Round::Again),
-            round => Ok(round),
-        }
+        let round = self.write(asked.number, answer, replaces, person)?;
+        // A correction is not one more answer in the report.
+        Ok(if is_correction && matches!(round, Round::Answered) { Round::Again } else { round })
     }
 
     /// The reason in the report when the person stops: what is left to do.
@@ -337,20 +327,18 @@ impl Dialogue<'_> {
                 answer: answer.clone(),
                 replaces: replaces.clone(),
             };
-            let error = match answer::answer(self.cx, &request) {
+            let written = answer::answer(self.cx, &request);
+            let mine = answer.given().map(str::to_owned);
+            let theirs = match written {
                 Ok(report) => {
                     for warning in report.warnings {
                         person.tell(&format!("warning: {warning}"));
                     }
                     return Ok(Round::Answered);
                 }
-                Err(error) => error,
-            };
-            let mine = answer.given().map(str::to_owned);
-            let theirs = match error {
-                Error::Stopped { fault: InterviewFault::AnsweredMeanwhile { there, .. }, .. } => there,
-                error @ Error::Stopped { fault: InterviewFault::OtherQuestion { .. }, .. } => return Err(error),
-                error => {
+                Err(Error::Stopped { fault: InterviewFault::AnsweredMeanwhile { there, .. }, .. }) => there,
+                Err(error @ Error::Stopped { fault: InterviewFault::OtherQuestion { .. }, .. }) => return Err(error),
+                Err(error) => {
                     // The person typed it once, so the message has it.
                     return Err(match mine {
                         Some(given) => error.problem().because([unwritten(&given)]).into(),
@@ -363,12 +351,17 @@ impl Dialogue<'_> {
                 return Ok(Round::Again);
             };
             let clash = AnswerConflict { number, theirs, mine };
-            answer = InterviewAnswer::Given(match (person.settle(&clash)?, clash.theirs.given()) {
-                (Resolution::Theirs, _) => return Ok(Round::Again),
-                (Resolution::Later, _) => return Ok(Round::Over(self.unsettled(&clash))),
-                (Resolution::Both, Some(theirs)) => format!("{theirs}\n\n{}", clash.mine),
-                (Resolution::Mine | Resolution::Both, _) => clash.mine,
-            });
+            let resolution = person.settle(&clash)?;
+            let text = match resolution {
+                Resolution::Theirs => return Ok(Round::Again),
+                Resolution::Later => return Ok(Round::Over(self.unsettled(&clash))),
+                Resolution::Mine => clash.mine,
+                Resolution::Both => match clash.theirs.given() {
+                    Some(theirs) => format!("{theirs}\n\n{}", clash.mine),
+                    None => clash.mine,
+                },
+            };
+            answer = InterviewAnswer::Given(text);
             // Only what the person has seen: if another answer came in between, they choose again.
             replaces = Replaces::Seen(clash.theirs);
         }
@@ -395,7 +388,9 @@ impl Dialogue<'_> {
         person: &mut dyn Interviewee,
     ) -> Result<Round> {
         let Self { cx, file, .. } = self;
-        match person.review(&document.entries().iter().map(entry).collect::<Vec<_>>())? {
+        let answers: Vec<_> = document.entries().iter().map(entry).collect();
+        let review = person.review(&answers)?;
+        match review {
             Review::Finish => {}
             Review::Back(number) => return Ok(Round::Back(number)),
             Review::Stop => {
@@ -403,15 +398,14 @@ impl Dialogue<'_> {
             }
         }
         let seen = Some(document.text().to_owned());
-        let finished = finish(cx, &FinishRequest { document: file.named.clone(), seen, ..request });
-        let finished = match finished {
+        let finished = match finish(cx, &FinishRequest { document: file.named.clone(), seen, ..request }) {
             Err(error) if is_about_change(&error) => return Ok(Round::Again),
             finished => finished?,
         };
-        let (answered, skipped) = (finished.answered, finished.skipped);
-        let reason = format!("{answered} answered, {skipped} skipped; the scratch pad is gone");
+        let reason = format!("{} answered, {} skipped; the scratch pad is gone", finished.answered, finished.skipped);
         let mut report = over(file, InterviewStop::Finished, reason);
-        (report.sections, report.warnings) = (finished.sections, finished.warnings);
+        report.sections = finished.sections;
+        report.warnings = finished.warnings;
         Ok(Round::Over(report))
     }
 }
