@@ -106,64 +106,14 @@ pub(super) fn advice(
     is_kept: &dyn Fn(&MissingProof) -> bool,
 ) -> Advice {
     let run = history.state().id();
-    let words = RunCommands { history, run, workflow: &history.state().document().workflow, seen, named_now, is_kept };
-    let next = &plan.next;
-    let advice = Advice::default();
-    let advice = match (next.action, &next.phase) {
-        (Action::StartPhase | Action::WorkPhase | Action::RetryPhase, Some(phase)) => {
-            words.work(next.action, phase, machine)
-        }
-        (Action::RunCommand, Some(phase)) => words.run_required(phase, &plan.unproved, machine),
-        (Action::ChoosePhase, here) => words.choose(here.as_ref(), &next.choices, machine),
-        (Action::Complete, here) => {
-            let advice = advice.or("everything that the run was for is done", words.status("complete", None));
-            match (machine, here) {
-                (Some(machine), Some(here)) => advice.or_each(words.rounds(machine, here)),
-                _ => advice,
-            }
-        }
-        // One at a time: the verdict names the next one when this one is settled.
-        (Action::Reconcile, _) => {
-            plan.in_doubt.first().map(|doubt| words.reconcile(doubt, machine)).unwrap_or_default()
-        }
-        (Action::ResolveActivity, here) => match (history.waiting_unit(), here) {
-            (Some(unit), _) => words.resolve_unit(&unit),
-            (None, Some(phase)) => words.resolve(phase, machine),
-            (None, None) => advice,
-        },
-        (Action::ResolveBlocker, _) => advice
-            .or("the blocker is gone", words.status("unblock", Some("what was resolved")))
-            .or("the run is not to go on", words.status("cancel", Some("why"))),
-        (Action::Decide, _) => advice
-            .or_a_person("a person agrees", words.decision("approve"))
-            .or_a_person("a person does not agree", words.decision("reject").example("reason", "what is missing")),
-        (Action::Answer, _) => {
-            let open = history.state().document().state.questions.iter();
-            advice.or_each(open.map(|question| words.answer(question)))
-        }
-        (Action::RaiseLimit, _) => {
-            let mut advice = advice;
-            if let Some(limit) = &plan.limit {
-                let raised = format!("{}={}", limit.name, limit.raised);
-                let command = Suggestion::flow("set").value(words.run).option("limit", raised);
-                advice = advice.or("a person lets the run go on", command);
-            }
-            advice.or("the run is not to go on", words.status("fail", Some("the limit is reached")))
-        }
-        (Action::TakeOver, _) => advice.or(
-            "a person knows that the session which holds it is over",
-            Suggestion::flow("resume").value(words.run).flag("take-over"),
-        ),
-        (Action::Repair, _) => Advice { command: Some(doctor(words.run)), ..advice }
-            .or("what it finds is to be repaired", doctor(words.run).flag("repair")),
-        (Action::Join, _) => join(words.run),
-        (Action::Nothing, _) => advice.or("there is more to do", reopen(words.run, false).example("reason", "why")),
-        _ => advice,
-    };
-    // A driver would refuse to begin beside it.
-    let is_left = plan.in_doubt.iter().any(|doubt| doubt.process.is_some());
+    let workflow = &history.state().document().workflow;
+    let commands = RunCommands { history, run, workflow, seen, named_now, is_kept };
+    let advice = commands.next(plan, machine);
+    let action = plan.next.action;
+    // A driver would refuse to begin beside a command that may go on.
+    let may_go_on = plan.in_doubt.iter().any(|doubt| doubt.process.is_some());
     match driver {
-        Some(driver) if is_work(next.action) && !is_left => advice.driven_by(driver, next.action),
+        Some(driver) if is_work(action) && !may_go_on => advice.driven_by(driver, action),
         _ => advice,
     }
 }
@@ -228,6 +178,59 @@ struct RunCommands<'a> {
 }
 
 impl RunCommands<'_> {
+    /// The commands for the next action of `plan`.
+    fn next(&self, plan: &Plan, machine: Option<&Machine>) -> Advice {
+        let action = plan.next.action;
+        let phase = plan.next.phase.as_ref();
+        let none = Advice::default();
+        match action {
+            Action::StartPhase | Action::WorkPhase | Action::RetryPhase => {
+                phase.map_or(none, |phase| self.work(action, phase, machine))
+            }
+            Action::RunCommand => phase.map_or(none, |phase| self.run_required(phase, &plan.unproved, machine)),
+            Action::ChoosePhase => self.choose(phase, &plan.next.choices, machine),
+            Action::Complete => {
+                let complete = none.or("everything that the run was for is done", self.status("complete", None));
+                let (Some(machine), Some(phase)) = (machine, phase) else { return complete };
+                complete.or_each(self.rounds(machine, phase))
+            }
+            // One at a time: the verdict names the next one when this one is settled.
+            Action::Reconcile => plan.in_doubt.first().map_or(none, |doubt| self.reconcile(doubt, machine)),
+            Action::ResolveActivity => match self.history.waiting_unit() {
+                Some(unit) => self.resolve_unit(&unit),
+                None => phase.map_or(none, |phase| self.resolve(phase, machine)),
+            },
+            Action::ResolveBlocker => none
+                .or("the blocker is gone", self.status("unblock", Some("what was resolved")))
+                .or("the run is not to go on", self.status("cancel", Some("why"))),
+            Action::Decide => none
+                .or_a_person("a person agrees", self.decision("approve"))
+                .or_a_person("a person does not agree", self.decision("reject").example("reason", "what is missing")),
+            Action::Answer => {
+                let questions = &self.history.state().document().state.questions;
+                none.or_each(questions.iter().map(|question| self.answer(question)))
+            }
+            Action::RaiseLimit => {
+                let mut advice = none;
+                if let Some(limit) = &plan.limit {
+                    let raised = format!("{}={}", limit.name, limit.raised);
+                    let command = Suggestion::flow("set").value(self.run).option("limit", raised);
+                    advice = advice.or("a person lets the run go on", command);
+                }
+                advice.or("the run is not to go on", self.status("fail", Some("the limit is reached")))
+            }
+            Action::TakeOver => none.or(
+                "a person knows that the session which holds it is over",
+                Suggestion::flow("resume").value(self.run).flag("take-over"),
+            ),
+            Action::Repair => Advice { command: Some(doctor(self.run)), ..none }
+                .or("what it finds is to be repaired", doctor(self.run).flag("repair")),
+            Action::Join => join(self.run),
+            Action::Nothing => none.or("there is more to do", reopen(self.run, false).example("reason", "why")),
+            Action::ReviewWorkflow | Action::BringBack | Action::Share | Action::Start => none,
+        }
+    }
+
     /// Work in a phase: begin it, or record its outcome.
     fn work(&self, action: Action, phase: &StateName, machine: Option<&Machine>) -> Advice {
         let implied = self.completed_by_begin(phase, machine);
