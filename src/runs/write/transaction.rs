@@ -105,15 +105,18 @@ pub(crate) fn transact_as<T>(
     request: &WriteRequest,
     mut act: impl FnMut(&mut Transaction<'_>) -> Result<T>,
 ) -> Result<T> {
-    let (mut lost, started) = (0, Instant::now());
+    let started = Instant::now();
     let mut notes = Vec::new();
-    let (mut proofs, mut looks, mut freed) = (None, 0, Vec::new());
-    loop {
+    let mut freed = Vec::new();
+    let mut proofs = None;
+    let mut looks = 0;
+    let mut lost_races = 0;
+    let outcome = loop {
         let mut is_certain = false;
         let left = request.wait.saturating_sub(started.elapsed());
-        let request = &WriteRequest { wait: left, ..request.clone() };
+        let request_now = WriteRequest { wait: left, ..request.clone() };
         // The transaction is dropped before any sleep, and with it the lock for which others wait.
-        let done = match Transaction::begin(project, run, &caller, request, &mut notes) {
+        let done = match Transaction::begin(project, run, &caller, &request_now, &mut notes) {
             Ok(Some(mut tx)) => {
                 tx.warnings.extend(notes.iter().cloned());
                 tx.proofs.clone_from(&proofs);
@@ -131,32 +134,35 @@ pub(crate) fn transact_as<T>(
             }
             Err(error) => Err(or_pruned(project, run, error)),
         };
-        match done {
-            Err(Error::Store(StoreError::Conflict { run, .. })) => {
-                lost += 1;
+        let is_from_old_copy = match &done {
+            Err(Error::Store(StoreError::Conflict { run: contested, .. })) => {
+                lost_races += 1;
                 if left.is_zero() {
-                    return Err(StoreError::Conflict { run, races: lost }.into());
+                    return Err(StoreError::Conflict { run: contested.clone(), races: lost_races }.into());
                 }
-                thread::sleep(pause_after(lost).min(left));
+                thread::sleep(pause_after(lost_races).min(left));
+                continue;
             }
             // Only now, while the run is not locked: to look at all files takes long. Another command may have ended since.
             Err(Error::Refused { refusal: Refusal::NotProved { looked: false, .. }, .. }) if looks < LOOKS => {
                 looks += 1;
                 proofs = Some(Rc::new(Proofs::look(project, run)?));
+                continue;
             }
+            Err(Error::Store(_)) => false,
             // A copy that is behind must not be the reason of a refusal.
-            Err(error) if !run.is_current() && !matches!(error, Error::Store(_)) => {
-                notes.extend(run.catch_up(request)?);
-            }
+            Err(_) => !run.is_current(),
             // Nor of an answer that nothing is to be done: another machine may have changed what it rests on.
-            Ok(_) if !is_certain && !run.is_current() => notes.extend(run.catch_up(request)?),
-            done => {
-                // Another run is asked about for this, so not while this one is locked.
-                pass_on(project, run.id(), &freed);
-                return done;
-            }
+            Ok(_) => !is_certain && !run.is_current(),
+        };
+        if !is_from_old_copy {
+            break done;
         }
-    }
+        notes.extend(run.catch_up(&request_now)?);
+    };
+    // Only now that the run is not locked: the run that gets what this one gave up is read for it.
+    pass_on(project, run.id(), &freed);
+    outcome
 }
 
 /// Why the files of a run are not there any longer, if they are not.
