@@ -149,6 +149,79 @@ enum Landmark {
     Rejection,
 }
 
+/// An id, and the phase in which it was recorded.
+type IdInPhase<'h> = (Option<&'h StateName>, &'h str);
+
+/// The latest records of each kind, as places in the list of all.
+#[derive(Default)]
+struct LatestRecords<'h> {
+    of_id: BTreeMap<&'h str, usize>,
+    tried: BTreeMap<&'h str, usize>,
+    in_phase: BTreeMap<IdInPhase<'h>, usize>,
+    good: BTreeMap<IdInPhase<'h>, usize>,
+    settlers: BTreeMap<IdInPhase<'h>, usize>,
+    /// By the names of commands.
+    runs: BTreeMap<IdInPhase<'h>, usize>,
+    landmarks: BTreeMap<(Option<&'h StateName>, Landmark), usize>,
+}
+
+impl<'h> LatestRecords<'h> {
+    /// Notes the record at the place `at`, which is later than all that were noted.
+    fn note(&mut self, at: usize, attempt: &'h Attempt, counted: &BTreeSet<Number>) {
+        let id = attempt.id.as_str();
+        let phase = attempt.phase.as_ref();
+        self.of_id.insert(id, at);
+        self.in_phase.insert((phase, id), at);
+        self.landmarks.insert((phase, Landmark::Newest), at);
+        // What the phase may require, whatever came after it.
+        if let Some(name) = attempt.names() {
+            self.runs.insert((phase, name), at);
+        }
+        if id == APPROVAL {
+            self.landmarks.insert((phase, Landmark::Decision), at);
+        } else if attempt.status.is_completed() {
+            self.landmarks.insert((phase, Landmark::Done), at);
+        }
+        if attempt.approval.is_some() && attempt.status == ActivityStatus::Failed {
+            self.landmarks.insert((phase, Landmark::Rejection), at);
+        }
+        if attempt.is_good(counted) {
+            self.good.insert((phase, id), at);
+        }
+        if attempt.is_tried() {
+            self.tried.insert(id, at);
+        }
+        for settled in &attempt.settles {
+            self.settlers.insert((phase, settled.as_str()), at);
+        }
+    }
+
+    /// Adds the records without which the kept one at the place `at` would look as if nothing had come after it. Of what came
+    /// before it, only that may be asked for which an earlier recap kept: what ended well and still counts, such a recap may
+    /// have left out.
+    fn add_later(&self, at: usize, attempts: &[Attempt], counted: &BTreeSet<Number>, more: &mut Vec<usize>) {
+        let kept = &attempts[at];
+        let id = kept.id.as_str();
+        more.extend(self.of_id.get(id));
+        if kept.is_good(counted) {
+            return;
+        }
+        let id_in_phase = (kept.phase.as_ref(), id);
+        more.extend(self.settlers.get(&id_in_phase).filter(|&&settler| settler > at));
+        // Whether a person withdrew the work, or only this record of it.
+        if kept.status.is_completed() {
+            more.extend(self.good.get(&id_in_phase));
+        }
+        // That it was tried follows from `completed_activities` otherwise. But an older try that is kept must not come to be
+        // the latest one.
+        if let Some(&last_try) = self.tried.get(id)
+            && (kept.is_tried() || !attempts[last_try].is_good(counted))
+        {
+            more.push(last_try);
+        }
+    }
+}
+
 /// What the latest report is kept for.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum LastReport<'h> {
@@ -213,72 +286,27 @@ impl History {
     /// `completed_activities` belongs, `recent` those of the last ones.
     fn needed(&self, counted: &BTreeSet<Number>, recent: &BTreeSet<Number>) -> BTreeSet<usize> {
         let attempts = &self.attempts;
-        let (mut latest, mut of_phase, mut landmarks) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        let (mut good, mut settlers, mut tried) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        let mut runs = BTreeMap::new();
+        let mut latest = LatestRecords::default();
         let mut needed = BTreeSet::new();
         for (at, attempt) in attempts.iter().enumerate() {
-            let (id, phase) = (attempt.id.as_str(), attempt.phase.as_ref());
-            latest.insert(id, at);
-            of_phase.insert((phase, id), at);
-            landmarks.insert((phase, Landmark::Newest), at);
-            // What the phase may require, whatever came after it.
-            if let Some(name) = attempt.names() {
-                runs.insert((phase, name), at);
-            }
-            if id == APPROVAL {
-                landmarks.insert((phase, Landmark::Decision), at);
-            } else if attempt.status.is_completed() {
-                landmarks.insert((phase, Landmark::Done), at);
-            }
-            if attempt.approval.is_some() && attempt.status == ActivityStatus::Failed {
-                landmarks.insert((phase, Landmark::Rejection), at);
-            }
-            if attempt.is_good(counted) {
-                good.insert((phase, id), at);
-            }
-            if attempt.is_tried() {
-                tried.insert(id, at);
-            }
-            for settled in &attempt.settles {
-                settlers.insert((phase, settled.as_str()), at);
-            }
+            latest.note(at, attempt, counted);
             if recent.contains(&attempt.number) {
                 needed.insert(at);
             }
         }
-        needed.extend(landmarks.into_values());
-        needed.extend(runs.into_values());
+        needed.extend(latest.landmarks.values());
+        needed.extend(latest.runs.values());
         // The last record tells the number before the next one, whatever it is.
         needed.extend(attempts.len().checked_sub(1));
-        for at in of_phase.into_values() {
+        for &at in latest.in_phase.values() {
             if !attempts[at].is_good(counted) {
                 needed.insert(at);
             }
         }
-        // What is kept must not look as if nothing had come after it. Of what came before it, only that may be asked for
-        // which an earlier recap kept: what ended well and still counts, such a recap may have left out.
         loop {
-            let mut more: BTreeSet<usize> = BTreeSet::new();
+            let mut more = Vec::new();
             for &at in &needed {
-                let kept = &attempts[at];
-                more.extend(latest.get(kept.id.as_str()));
-                if kept.is_good(counted) {
-                    continue;
-                }
-                let place = (kept.phase.as_ref(), kept.id.as_str());
-                more.extend(settlers.get(&place).filter(|&&settler| settler > at));
-                // Whether a person withdrew the work, or only this record of it.
-                if kept.status.is_completed() {
-                    more.extend(good.get(&place));
-                }
-                // That it was tried follows from `completed_activities` otherwise. But an older try that is kept must not come
-                // to be the latest one.
-                if let Some(&tried) = tried.get(kept.id.as_str())
-                    && (kept.is_tried() || !attempts[tried].is_good(counted))
-                {
-                    more.insert(tried);
-                }
+                latest.add_later(at, attempts, counted, &mut more);
             }
             let before = needed.len();
             needed.extend(more);
