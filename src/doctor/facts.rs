@@ -80,10 +80,10 @@ pub(super) struct RunFacts {
 /// How often a run that changes while it is read is read again, and the pause in between.
 const TRIES: usize = 200;
 const PAUSE: Duration = Duration::from_millis(10);
-/// After so many identical reads, a writer that holds the lock is considered stopped or waiting.
+/// After this many identical reads, a writer that holds the lock is considered stopped or waiting.
 const STILL: usize = 10;
 
-/// From so many events or activities on, two threads share the work: threads cost more than they save for few.
+/// From this many events or activities on, two threads share the work: for fewer, threads cost more than they save.
 pub(super) const TWO_THREADS: usize = 1_000;
 
 impl RunFacts {

@@ -189,7 +189,7 @@ pub enum Refusal {
     /// The command requires a reason.
     #[error("a reason is needed")]
     ReasonMissing,
-    /// A reason to go on without something says nothing.
+    /// The reason for leaving work undone is blank.
     #[error("the reason to go on without it is empty")]
     SkipReasonEmpty,
     /// Another session holds the run.
@@ -375,7 +375,7 @@ impl Refusal {
     }
 }
 
-/// Refuses a reason to go on without something, that says nothing.
+/// Refuses a blank reason for leaving work undone.
 ///
 /// # Errors
 /// [`Refusal::SkipReasonEmpty`].

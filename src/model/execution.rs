@@ -120,7 +120,7 @@ impl ExecutionEnd {
 }
 
 impl TreeSnapshot {
-    /// Whether it has no file and is of no commit: the same anywhere, so that it says nothing.
+    /// Whether it has no file and is of no commit. Such a snapshot is the same everywhere, so it identifies nothing.
     #[must_use]
     pub fn is_of_nothing(&self) -> bool {
         self.files == 0 && self.commit.is_none()

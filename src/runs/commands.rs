@@ -11,7 +11,7 @@ pub(crate) fn required_command(run: &RunId, missing: &MissingProof) -> Suggestio
     asked_as(run_in_phase(run, missing), missing.last.as_deref()).value(&missing.exec)
 }
 
-/// The same with files to be named that count.
+/// As [`required_command`], for a caller who has to name the files that count.
 pub(crate) fn naming_files(run: &RunId, missing: &MissingProof) -> Suggestion {
     run_in_phase(run, missing).example("input", "GLOB").value(&missing.exec)
 }

@@ -16,7 +16,7 @@ pub enum StoreFlaw {
         /// The run.
         run: RunId,
     },
-    /// It has no run at all, and copies of so many are here.
+    /// The store has no run at all, although there are copies of runs here.
     Emptied {
         /// How many.
         copies: usize,

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// The longest pause.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// How long to wait before the next try, after so many that failed. It is random, so that two writers who lost to a third
+/// How long to wait before the next try, after this many failures. It is random, so that two writers who lost to a third
 /// one do not meet again at the same moment.
 pub(crate) fn pause_after(tries: u32) -> Duration {
     let longest = Duration::from_millis(1 << tries.min(10)).min(LONGEST);

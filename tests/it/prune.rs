@@ -155,7 +155,7 @@ fn what_is_young_open_kept_damaged_or_held_stays() {
     let (pruned, kept) = told(&prune(&sandbox, &["--yes", "--json"]).ok().json());
     assert_eq!(pruned, ["r3"]);
     let whys =
-        ["r5: session s1 holds it, and lives", "r2: it is damaged: ", "r1: it is open", "r4: it cannot be read: "];
+        ["r5: session s1 holds it and is alive", "r2: it is damaged: ", "r1: it is open", "r4: it cannot be read: "];
     assert_eq!(kept.len(), whys.len(), "{kept:?}");
     for why in whys {
         assert!(kept.iter().any(|kept| kept.starts_with(why)), "{why}: {kept:?}");

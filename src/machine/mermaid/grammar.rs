@@ -32,7 +32,7 @@ pub(super) enum Statement {
 }
 
 impl Statement {
-    /// A line that says nothing about states, and of which no one expects that.
+    /// A line that has no part in the states of the diagram, and needs no warning.
     const NOTHING: Self = Self::Skipped(None, Until::HereAlready);
 }
 

@@ -65,7 +65,7 @@ fn life(life: Option<HolderLife>) -> Markup {
         Some(HolderLife::Alive) => html! { span class="tag run" { "● alive" } },
         Some(HolderLife::Dead) => html! { span class="tag bad" { "✕ gone" } },
         Some(HolderLife::Ended) => html! { span class="tag dim" { "◦ ended" } },
-        Some(HolderLife::Unknown) => html! { span class="tag dim" { "◦ not known" } },
+        Some(HolderLife::Unknown) => html! { span class="tag dim" { "◦ process state unknown" } },
         None => html! {},
     }
 }

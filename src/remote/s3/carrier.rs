@@ -28,7 +28,7 @@ const OVER: &str = "over/";
 /// Where files of evidence are, by their digests.
 const EVIDENCE: &str = "evidence/";
 
-/// From so many lost races on there are many writers.
+/// From this many lost races on, a writer takes it that there are many others.
 const FEW_RACES: u32 = 2;
 /// How many runs are read at a time.
 const RUNS_AT_ONCE: usize = 8;
@@ -296,7 +296,7 @@ impl S3Carrier {
     /// How far a hint says that its run is; `None` without one.
     fn told(&self, hint: &str, deadline: Instant) -> Result<Option<Seq>, NoAnswer> {
         let found = self.requests.get(hint, deadline)?;
-        // One that cannot be read says nothing, and is there.
+        // An unreadable hint is there all the same, for a run of unknown length.
         Ok(found.map(|object| serde_json::from_slice(&object.body).map_or(Seq(0), |hint: Hint| hint.seq)))
     }
 

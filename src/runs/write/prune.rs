@@ -309,7 +309,7 @@ fn why_it_stays(project: &OpenedProject, run: &dyn StoredRun, needed: &EvidenceU
     if let Some(session) = &state.document().state.session {
         let holder = view.history.hold().and_then(process_of);
         if is_alive(project, session, holder.as_ref()) {
-            return Some(format!("session {session} holds it, and lives"));
+            return Some(format!("session {session} holds it and is alive"));
         }
     }
     if view.has_unlogged_status {

@@ -33,7 +33,7 @@ use crate::store::run_store::{FileStats, MaybeOpen, Reopening, RunCache, SeenFin
 
 /// How many of the runs that finished last are checked every time: a person may reopen one by hand.
 const RECENT: usize = 16;
-/// From so many open runs on, two threads look at their files.
+/// From this many open runs on, two threads look at their files.
 const TWO_THREADS: usize = 256;
 /// How many runs may be named as being reopened. Only a process that was killed leaves one there.
 const REOPENING: usize = 64;

@@ -31,7 +31,7 @@ pub(super) fn scan(file: &dyn DiskFile) -> Read<LogScan> {
     read
 }
 
-/// From so many bytes on, two threads read a log.
+/// From this many bytes on, two threads read a log.
 const TWO_THREADS: u64 = 1 << 20;
 
 /// The lines before the place `end`. The last one may lack its line break.

@@ -89,7 +89,7 @@ pub(in crate::runs) fn trusted(project: &OpenedProject, name: &str) -> Result<Ve
     Err(Problem::new(Kind::NeedsHuman, "command_not_trusted", message).help(help).into())
 }
 
-/// The error for a caller who says nothing to run.
+/// The error for a caller who names no command.
 pub(in crate::runs) fn nothing_to_run(project: &OpenedProject) -> Result<Problem> {
     let named = project.catalog().named_commands()?;
     let problem = Problem::new(Kind::Usage, "usage", "there is no command to run");

@@ -44,7 +44,7 @@ impl Project {
         Ok(found.map(|pruned| PrunedRun { to: pruned.to.map(|to| self.root().join(to)), ..pruned }))
     }
 
-    /// The lines of the file. One that is not UTF-8 text is not a note, as any other line that is not one.
+    /// The lines of the file. One that is not UTF-8 text is skipped, like every other line that is not a note.
     fn pruned_text(&self) -> Result<String, DiskError> {
         let bytes = self.flow.read(PRUNED, limits::PRUNED_BYTES)?.unwrap_or_default();
         let bytes = match String::from_utf8(bytes) {
