@@ -3,6 +3,7 @@
 
 mod accepted;
 pub(crate) mod advice;
+pub(crate) mod alternative;
 mod budget;
 pub(crate) mod commands;
 pub(crate) mod context;
@@ -41,7 +42,7 @@ pub use crate::engine::Advance;
 pub use crate::host::{AgentHost, PassOn};
 pub(crate) use crate::host::{columns, completed_word, wants_ascii};
 pub(crate) use accepted::{Thing, accept, accept_in, is_accepted, is_accepted_in, is_store_accepted_elsewhere};
-pub use advice::{Alternative, Who};
+pub use alternative::{Alternative, Who};
 pub use budget::Budget;
 pub use context::{ChoosesStore, Context, Observer, OpenedProject, Options};
 pub use driver::CommandSource;

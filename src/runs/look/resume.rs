@@ -12,7 +12,8 @@ use crate::host::{AskedForChanges, WorkingTree};
 use crate::model::{
     Doing, RunDocument, RunHead, RunId, RunStatus, SessionId, StateName, Suggestion, Timestamp, WorkflowId, counted,
 };
-use crate::runs::advice::{Alternative, join};
+use crate::runs::advice::join;
+use crate::runs::alternative::Alternative;
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::here::place_of_caller;

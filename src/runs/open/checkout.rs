@@ -6,7 +6,7 @@ use crate::codec::{LINE_START, RunText};
 use crate::engine::{Fault, Reconciled, joined};
 use crate::host::GitRef;
 use crate::model::{Help, Kind, Problem, RunId, Seq, Suggestion, first_few, quoted};
-use crate::runs::advice::Alternative;
+use crate::runs::alternative::Alternative;
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result, ends_at};
 use crate::store::{Document, LogScan, RunParts, StoredRun};
