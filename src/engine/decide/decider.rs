@@ -82,8 +82,7 @@ pub(super) fn skipped(
         return Ok(Some(Skip { phases: undone.into_iter().map(|one| one.phase).collect(), reason, unproved }));
     }
     // The command that a phase requires is its work, too, and only that settles it.
-    let is_required = |one: &Undone| unproved.iter().any(|missing| missing.phase == one.phase);
-    if undone.iter().all(is_required) {
+    if undone.iter().all(|one| unproved.iter().any(|missing| missing.phase == one.phase)) {
         return Err(Refusal::NotProved { missing: unproved, looked: true });
     }
     Err(Refusal::NotDone(undone))
