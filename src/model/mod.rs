@@ -60,7 +60,7 @@ pub(crate) use named::named;
 pub use problem::{Explain, Kind, Problem};
 pub use record::{ActivityRecorded, KeptEvidence, MissingProof, Obstacle, Skip, WayAround};
 pub use remote::Remote;
-pub(crate) use remote::{secrets_in, without_login, without_secrets};
+pub(crate) use remote::{has_secrets, secrets_in, without_login, without_secrets};
 pub use repair::LogRepaired;
 pub(crate) use repair::{LostRange, RenumberedEvent};
 #[doc(hidden)]

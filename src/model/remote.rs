@@ -78,6 +78,12 @@ pub(crate) fn secrets_in(address: &str) -> impl Iterator<Item = &str> {
     [login_in(address), query_in(address)].into_iter().flatten().filter(|secret| !secret.is_empty())
 }
 
+/// Whether an address may hold what logs in there. The name alone of a user of SSH does not.
+pub(crate) fn has_secrets(address: &str) -> bool {
+    let is_name = |secret: &str| address.contains("ssh://") && !secret.contains([':', '=']);
+    secrets_in(address).any(|secret| !is_name(secret))
+}
+
 fn query_in(address: &str) -> Option<&str> {
     let (_, rest) = address.split_once("://")?;
     rest.split_once('?').map(|(_, query)| query)
@@ -142,6 +148,17 @@ mod tests {
         }
         assert_eq!(secrets_in("https://u:p@host/x?t=s").collect::<Vec<_>>(), ["u:p", "t=s"]);
         assert_eq!(secrets_in("https://@host/x?").count(), 0);
+        for (address, is_secret) in [
+            ("https://token@host/x", true),
+            ("https://host/x?token=secret", true),
+            ("ssh://git:secret@host/x", true),
+            ("ssh://git@host/x", false),
+            ("git@host:x.git", false),
+            ("https://host/x.git", false),
+            ("/srv/x@y.git", false),
+        ] {
+            assert_eq!(has_secrets(address), is_secret, "{address}");
+        }
     }
 
     #[test]

@@ -15,10 +15,10 @@ use memchr::memmem;
 use sha2::{Digest as _, Sha256};
 
 use crate::host::git::command::{Git, NO_SUCH_KEY};
-use crate::host::git::kept::keep;
+use crate::host::git::kept::{keep, remove};
 use crate::host::git::places::Places;
 use crate::host::git::running::{Silence, is_cut};
-use crate::model::hex;
+use crate::model::{has_secrets, hex};
 
 /// The keys that flow asks for. It takes over the format of the repository and properties of its file system; the others say
 /// which submodules the user wants to ignore, where the working tree is, and where the repository comes from.
@@ -58,14 +58,17 @@ impl Git {
         if !matches!(answer.status.code(), Some(0 | NO_SUCH_KEY)) || is_cut(&answer.out) {
             return Ok(None);
         }
-        // A configuration that changed while git read it may not be the one that git answered from.
-        if let Some(kept) = kept
-            && Stamp::of(places).as_ref() == Some(&stamp)
-        {
-            // Without it the next call asks again.
+        let settings = settings_in(&answer.out);
+        let Some(kept) = kept else { return Ok(Some(settings)) };
+        if settings.iter().any(has_secret) {
+            // Nothing here has a password in it: git is asked again.
+            kept.forget();
+        } else if Stamp::of(places).as_ref() == Some(&stamp) {
+            // A configuration that changed while git read it may not be the one that git answered from. Without the kept answer
+            // the next call asks again.
             let _ = kept.write(&stamp, &answer.out);
         }
-        Ok(Some(settings_in(&answer.out)))
+        Ok(Some(settings))
     }
 }
 
@@ -81,6 +84,11 @@ pub(super) fn settings_in(out: &[u8]) -> Vec<Setting> {
         }
     }
     settings
+}
+
+/// Whether a setting may hold what logs in somewhere.
+fn has_secret((key, value): &Setting) -> bool {
+    [Some(key), value.as_ref()].into_iter().flatten().any(|text| has_secrets(&String::from_utf8_lossy(text)))
 }
 
 /// What differs after a change of the repository's configuration.
@@ -107,7 +115,8 @@ impl Stamp {
         }
         let changed = changed_at(&meta)?;
         let times = [meta.mtime().cast_unsigned(), meta.mtime_nsec().cast_unsigned()];
-        let text = format!("v2 {:?} {times:?} {changed:?}", [meta.dev(), meta.ino(), meta.len()]);
+        // Before version 3, addresses were kept with the passwords in them.
+        let text = format!("v3 {:?} {times:?} {changed:?}", [meta.dev(), meta.ino(), meta.len()]);
         Some(Self { text, changed })
     }
 }
@@ -142,11 +151,16 @@ impl KeptAnswer<'_> {
     #[expect(clippy::disallowed_methods, reason = "a private file in the user's state directory")]
     fn write(&self, stamp: &Stamp, answer: &[u8]) -> io::Result<()> {
         keep(self.state, KEPT, &self.name, |new| {
-            // An address may have a password in it.
+            // Where a project comes from is the user's own affair.
             let mut file = File::options().write(true).create_new(true).mode(0o600).open(new)?;
             file.write_all(&[stamp.text.as_bytes(), b"\n", answer].concat())?;
             fs::rename(new, self.path())
         })
+    }
+
+    /// Removes what was kept before, whatever it is.
+    fn forget(&self) {
+        let _ = remove(&self.path());
     }
 
     fn path(&self) -> PathBuf {

@@ -396,7 +396,7 @@ fn the_configuration_is_asked_for_once() {
         assert_eq!(facts.repo.as_deref(), Some("owner/name"));
     };
     assert_eq!(asked(&sandbox, remote), "");
-    // Only the user may read it: an address may have a password in it.
+    // Only the user may read it.
     use std::os::unix::fs::MetadataExt as _;
     let kept = fs::read_dir(sandbox.state().unwrap()).unwrap().flatten();
     let kept: Vec<_> = kept.filter(|entry| entry.file_name().to_string_lossy().starts_with("asked-")).collect();
@@ -472,13 +472,44 @@ fn a_kept_answer_that_another_may_have_written_is_not_believed() {
     assert_eq!(name(), "other/evil", "the user's own file is the user's");
     fs::set_permissions(&kept, fs::Permissions::from_mode(0o666)).unwrap();
     assert_eq!(name(), "owner/name");
-    for damage in [&b""[..], b"v1", &whole[..whole.len() / 4], b"v2 []\n"] {
+    for damage in [&b""[..], b"v1", &whole[..whole.len() / 4], b"v3 []\n"] {
         fs::write(&kept, damage).unwrap();
         assert_eq!(name(), "owner/name");
     }
     fs::remove_file(&kept).unwrap();
     std::os::unix::fs::symlink("/dev/zero", &kept).unwrap();
     assert_eq!(name(), "owner/name");
+}
+
+#[test]
+fn an_address_with_a_password_is_not_kept() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["remote", "add", "origin", "https://example.org/owner/name.git"]);
+    let kept = || fs::read_dir(sandbox.state().unwrap()).unwrap().count();
+    for (address, is_kept) in [
+        ("https://name:secret@example.org/owner/name.git", false),
+        ("https://example.org/owner/name.git", true),
+        ("https://example.org/owner/name.git?token=secret", false),
+        ("ssh://git@example.org/owner/name.git", true),
+        ("https://token@example.org/owner/name.git", false),
+    ] {
+        sandbox.run(&["remote", "set-url", "origin", address]);
+        settle();
+        for _ in 0..2 {
+            assert_eq!(sandbox.facts().repo.as_deref(), Some("owner/name"));
+        }
+        assert_eq!(kept(), usize::from(is_kept), "{address}");
+    }
+    // An earlier version kept it.
+    sandbox.run(&["remote", "set-url", "origin", "https://example.org/owner/name.git"]);
+    settle();
+    sandbox.facts();
+    let file = fs::read_dir(sandbox.state().unwrap()).unwrap().next().unwrap().unwrap().path();
+    fs::write(&file, fs::read_to_string(&file).unwrap().replacen("v3", "v2", 1)).unwrap();
+    sandbox.run(&["remote", "set-url", "origin", "https://name:secret@example.org/owner/name.git"]);
+    settle();
+    sandbox.facts();
+    assert_eq!(kept(), 0);
 }
 
 #[test]
