@@ -112,12 +112,12 @@ fn add(flaw: StoreFlaw, store: &str, copies: &Path, found: &mut Findings) {
         }
         // The next command about the run brings what it lacks.
         StoreFlaw::Behind { .. } => {}
-        StoreFlaw::Damaged { run, why } => {
-            found.add(
-                "store_log_damaged",
-                &Project::path_of_run(copies, &run),
-                format!("the log that {store} has is damaged: {why}"),
-            );
+        StoreFlaw::Damaged { run, why, is_gap } => {
+            let message = format!("the log that {store} has is damaged: {why}");
+            let finding = found.add("store_log_damaged", &Project::path_of_run(copies, &run), message);
+            if is_gap {
+                finding.mend(RepairStep::PutAgain(run));
+            }
         }
         StoreFlaw::Unmarked { run, about, instead } => {
             let path = Project::path_of_run(copies, &run);

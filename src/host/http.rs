@@ -27,7 +27,7 @@ pub struct HttpRequest<'a> {
     pub headers: &'a [(&'a str, &'a str)],
     /// The body, if there is one.
     pub body: Option<&'a [u8]>,
-    /// The longest response that is read, in bytes.
+    /// The longest body of a response that is read, in bytes.
     pub most: u64,
     /// How long it may take in all.
     pub limit: Duration,
@@ -41,6 +41,8 @@ pub struct HttpAnswer {
     headers: ureq::http::HeaderMap,
     /// The body.
     pub body: Vec<u8>,
+    /// Whether the body is longer than may be read. Then it is not here.
+    pub is_too_long: bool,
 }
 
 impl HttpAnswer {
@@ -128,10 +130,18 @@ impl HttpClient {
             }
         };
         let (parts, mut body) = answer.map_err(|error| fault(&error))?.into_parts();
-        let read = body.with_config().limit(request.most).read_to_vec();
-        // It was sent, and what was answered is not known.
-        let body = read.map_err(|error| HttpFault::Unknown(fault(&error).why()))?;
-        Ok(HttpAnswer { status: parts.status.as_u16(), headers: parts.headers, body })
+        let (status, headers) = (parts.status.as_u16(), parts.headers);
+        let too_long = |headers| HttpAnswer { status, headers, body: Vec::new(), is_too_long: true };
+        // Before megabytes are brought that nothing reads.
+        if body.content_length().is_some_and(|length| length > request.most) {
+            return Ok(too_long(headers));
+        }
+        match body.with_config().limit(request.most).read_to_vec() {
+            Ok(body) => Ok(HttpAnswer { status, headers, body, is_too_long: false }),
+            Err(ureq::Error::BodyExceedsLimit(_)) => Ok(too_long(headers)),
+            // It was sent, and what was answered is not known.
+            Err(error) => Err(HttpFault::Unknown(fault(&error).why())),
+        }
     }
 }
 
@@ -164,7 +174,6 @@ fn fault(error: &ureq::Error) -> HttpFault {
         ureq::Error::Tls(_) | ureq::Error::TlsRequired => not_sent("no TLS connection was made"),
         ureq::Error::Timeout(ureq::Timeout::Resolve | ureq::Timeout::Connect) => not_sent("no connection in time"),
         ureq::Error::Timeout(_) => unknown("no answer in time"),
-        ureq::Error::BodyExceedsLimit(_) => unknown("the answer is too long"),
         ureq::Error::Protocol(_) => unknown("the answer is not HTTP"),
         ureq::Error::Io(error) => of_io(error),
         error if is_about_certificate(&error.to_string()) => not_sent(CERTIFICATE),

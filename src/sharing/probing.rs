@@ -47,7 +47,7 @@ pub fn probe_store(cx: &Context, named: Option<&str>) -> Result<ProbeReport> {
 /// `store_not_reached`.
 pub(super) fn reach(project: &OpenedProject, store: &NamedStore) -> Result<()> {
     let wait = project.cx.options.lock_wait.unwrap_or(ONE_ANSWER);
-    match store.carrier(project)?.tips(RefreshScope::All, wait) {
+    match store.carrier(project)?.tips(RefreshScope::Open, wait) {
         Ok(_) => Ok(()),
         Err(error) => Err(error.at(Address::new(store.name.to_string())).into()),
     }

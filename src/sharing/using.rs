@@ -65,7 +65,16 @@ pub fn use_store(cx: &Context, request: &UseRequest) -> Result<UseReport> {
     }
     let changed_configuration = name_store(&project, &store.name)?;
     let shared = store.open(&project)?;
-    let warnings = shared.refresh(RefreshScope::All, &cx.write_request(cx.now(), shared.patience()))?;
+    let refresh = |scope| shared.refresh(scope, &cx.write_request(cx.now(), shared.patience()));
+    let warnings = match refresh(RefreshScope::All) {
+        // Runs that are over may be very many, and work goes on with open ones.
+        Err(error @ (StoreError::TooMuch { .. } | StoreError::Unreached { .. })) => {
+            let mut told = refresh(RefreshScope::Open)?;
+            told.push(format!("{error}; copies of open runs are here, and not of all that are over"));
+            told
+        }
+        told => told?,
+    };
     Ok(UseReport {
         store: store.name.to_string(),
         readers: store.readers(),

@@ -141,6 +141,24 @@ pub enum StoreError {
         /// The last position before it.
         after: Seq,
     },
+    /// What a store that machines share has of a run is damaged.
+    #[error("the log of {at} is damaged: {why}")]
+    Damaged {
+        /// The run there.
+        at: Address,
+        /// The run.
+        run: RunId,
+        /// In what way.
+        why: String,
+    },
+    /// A store that machines share has more than is read of it.
+    #[error("{at} has too much to be listed: {why}")]
+    TooMuch {
+        /// The store.
+        at: Address,
+        /// Of what.
+        why: String,
+    },
     /// The log of a run in this checkout is damaged, so that the run cannot be shared.
     #[error("{at} is damaged: {why}")]
     DamagedLog {
@@ -209,6 +227,18 @@ impl UnacceptedStore {
                 let known = problem.help.clone().unwrap_or_default();
                 let change = "correct that, or `store` in .flow/config.yaml";
                 if known.is_empty() { change.into() } else { known + "; " + change }
+            }
+        }
+    }
+
+    /// The same for a command that was refused, which may have been about to begin a run.
+    fn help_before_a_run(&self, begins: bool) -> Help {
+        let instead = if begins { "; or begin a run of this checkout alone with --local" } else { "" };
+        match &self.place {
+            Err(_) => self.help() + instead,
+            Ok(_) => {
+                let accept = Suggestion::flow("remote use").value(&self.at);
+                Help::from("look who can read it, then ") + accept + instead
             }
         }
     }
@@ -332,20 +362,22 @@ impl Explain for StoreError {
                 .help("try again, or wait longer with --lock-timeout SECONDS; nothing was written"),
             Self::NotALog { .. } => new(Kind::Damaged, "shared_log_damaged")
                 .help("remove what was put there with another program; until then nothing is written there"),
+            Self::Damaged { run, .. } => new(Kind::Damaged, "shared_log_damaged").help(
+                Suggestion::flow("remote push").value(run)
+                    + " on a machine with a whole copy puts there again what is missing; what another program put there has to be removed",
+            ),
+            Self::TooMuch { .. } => new(Kind::Refused, "store_too_large")
+                .help("share new runs in another place, such as another prefix of the bucket, or remove there what flow did not write"),
             Self::DamagedLog { run, .. } => new(Kind::Damaged, "log_damaged").help(
                 Suggestion::flow("doctor").value(run).flag("repair")
                     + " notes in it what is lost, and then it can be shared; nothing was sent",
             ),
             Self::NotAccepted { store, begins } => {
-                let instead = if *begins { "; or begin a run of this checkout alone with --local" } else { "" };
-                match &store.place {
-                    Err(problem) => new(problem.kind, problem.code).help(store.help() + instead),
-                    Ok(_) => {
-                        let accept = Suggestion::flow("remote use").value(&store.at);
-                        let help = Help::from("look who can read it, then ") + accept + instead;
-                        new(Kind::Refused, "store_not_accepted").help(help)
-                    }
-                }
+                let (kind, code) = match &store.place {
+                    Err(problem) => (problem.kind, problem.code),
+                    Ok(_) => (Kind::Refused, "store_not_accepted"),
+                };
+                new(kind, code).help(store.help_before_a_run(*begins))
             }
             Self::Unreached { .. } => new(Kind::Io, "store_not_reached")
                 .help("repeat the command once that is put right, or wait longer with --lock-timeout SECONDS; nothing was written"),

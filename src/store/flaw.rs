@@ -39,6 +39,8 @@ pub enum StoreFlaw {
         run: RunId,
         /// In what way.
         why: String,
+        /// Whether something is missing in the middle of it, which is put there again from a whole copy.
+        is_gap: bool,
     },
     /// An open run is not marked as being about something, so that another machine could begin a second one.
     Unmarked {

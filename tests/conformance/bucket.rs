@@ -80,6 +80,8 @@ struct Kept {
     away_until: Option<Instant>,
     /// Its lifecycle rules.
     rules: String,
+    /// A list of what begins with this never ends.
+    endless: Option<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -298,7 +300,9 @@ impl Kept {
             let tag = object.tag().replace('"', "&quot;");
             body.push_str(&format!("<Contents><Key>{key}</Key><ETag>{tag}</ETag><Size>1</Size></Contents>"));
         }
-        if found.next().is_some() {
+        if self.endless.as_ref() == Some(&prefix) {
+            body.push_str("<IsTruncated>true</IsTruncated><NextContinuationToken>0</NextContinuationToken>");
+        } else if found.next().is_some() {
             let last = &page.last().unwrap().0;
             body.push_str(&format!(
                 "<IsTruncated>true</IsTruncated><NextContinuationToken>{last}</NextContinuationToken>"
@@ -417,6 +421,11 @@ impl Bucket {
     /// It does not keep this promise from now on.
     pub fn is_lax(&self, lax: Lax) {
         self.kept().lax = Some(lax);
+    }
+
+    /// Its list of what begins with this has no last page from now on.
+    pub fn lists_for_ever(&self, prefix: &str) {
+        self.kept().endless = Some(format!("{PREFIX}{prefix}"));
     }
 
     /// It has these lifecycle rules from now on.

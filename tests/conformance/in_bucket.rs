@@ -16,7 +16,7 @@ use flowrun::host::CloudEnv;
 use flowrun::model::{Event, EventId, EventKind, Explain as _, KeptEvidence, RunId, RunStatus, Seq, StatusChange};
 use flowrun::remote::{S3Carrier, S3Place};
 use flowrun::runs::{Context, ShowRequest, StatusVerb, show};
-use flowrun::store::shared::{Carrier, NoAnswer, Put, PutAnswer, window_of};
+use flowrun::store::shared::{Carrier, LogFault, NoAnswer, Put, PutAnswer, window_of};
 use flowrun::store::{RefreshScope, RunStore, StoreFlaw, WorkChange, WorkKey};
 
 use crate::bucket::{Bucket, Fault, Lax};
@@ -250,8 +250,73 @@ fn objects_that_repeat_nothing_are_read_one_by_one_and_a_missing_one_is_named() 
     );
     assert_eq!(bucket.counts(), counts(&[("LIST", 1), ("GET", 7)]));
     bucket.delete("logs/short/0000000006");
-    let error = carrier.lines(&id("short"), Seq(1), None, LEFT).unwrap_err();
-    assert_eq!(error, NoAnswer::Refused("the object at position 6 of the log of run short is missing".to_owned()));
+    assert_eq!(carrier.lines(&id("short"), Seq(1), None, LEFT), Err(missing("short", 6)));
+    bucket.delete("logs/short/0000000001");
+    fill(&bucket, "long", 70);
+    bucket.delete("logs/long/0000000064");
+    assert_eq!(carrier.lines(&id("long"), Seq(1), None, LEFT), Err(missing("long", 64)));
+    // An empty object in its place hides it no more than none.
+    bucket.insert("logs/long/0000000064", "", None);
+    assert_eq!(carrier.lines(&id("long"), Seq(1), None, LEFT), Err(missing("long", 64)));
+}
+
+/// That an object of a log is missing.
+fn missing(run: &str, at: u64) -> NoAnswer {
+    let fault = LogFault { why: format!("the object at position {at} is missing"), is_gap: true };
+    NoAnswer::Damaged { run: id(run), fault }
+}
+
+#[test]
+fn a_missing_object_is_put_there_again_from_a_whole_copy_and_hides_no_other_run() {
+    let bucket = Bucket::default();
+    let one: SharedInBucket = Machine::with(bucket.clone());
+    start_as(&one.context(), RUN, None).unwrap();
+    go_on(&bucket, RUN, bucket.log(&run_id()), 2..=70);
+    start_as(&one.context(), "other", None).unwrap();
+    ask(&one);
+    let name = format!("logs/{RUN}/0000000064");
+    let body = bucket.body(&name);
+    bucket.delete(&name);
+    let new: SharedInBucket = Machine::with(bucket.clone());
+    let told = ask(&new);
+    let why = "the log of run run-1 in s3://runs/team is damaged: the object at position 64 is missing";
+    assert_eq!((told, new.file(&id("other"), "").exists()), (vec![why.to_owned()], true));
+    start_as(&new.context(), "run-2", Some(7)).unwrap();
+    assert_eq!(store_flaws(&one), ["store_log_damaged"]);
+    let repaired = doctor(&one.context(), &DoctorRequest { repair: true, ..DoctorRequest::default() }).unwrap();
+    assert!(repaired.ok, "{repaired:?}");
+    assert_eq!(bucket.body(&name), body);
+    assert_eq!((ask(&new), store_flaws(&one)), (vec![], vec![]));
+    // Nothing is proved by a copy that differs from what is there.
+    bucket.delete(&name);
+    bucket.insert(&format!("logs/{RUN}/0000000063"), &line(63, "other"), None);
+    let error = one.shared().take_in(&run_id(), Vec::new(), &request()).unwrap_err();
+    assert_eq!((error.to_string(), bucket.body(&name)), (why.to_owned(), None));
+}
+
+#[test]
+fn what_is_missing_is_put_there_as_it_was_and_closes_every_position() {
+    for (gone, missed) in [(vec![1], 1), (vec![63, 64], 63), (vec![1, 2, 3], 1), (vec![40, 63, 64, 66, 67], 66)] {
+        let bucket = Bucket::default();
+        fill(&bucket, "long", 66);
+        go_on(&bucket, "long", line(65, "e65") + &line(66, "e66"), 67..=70);
+        // The end of a window repeats nothing, as where it would be too long.
+        bucket.insert("logs/long/0000000064", &line(64, "e64"), Some("open"));
+        bucket.insert("logs/long/0000000070", &line(70, "e70"), Some("open"));
+        let carrier = bucket.own_carrier();
+        let lines = carrier.lines(&id("long"), Seq(1), None, LEFT).unwrap().unwrap();
+        let name = |at: u64| format!("logs/long/{at:010}");
+        gone.iter().for_each(|at| bucket.delete(&name(*at)));
+        assert_eq!(carrier.lines(&id("long"), Seq(1), None, LEFT), Err(missing("long", missed)));
+        // A copy that ends before what is missing does not prove it.
+        let short: String = lines.split_inclusive('\n').take(usize::try_from(missed).unwrap() - 1).collect();
+        carrier.fill_gaps(&id("long"), &short, LEFT).unwrap();
+        assert!(carrier.lines(&id("long"), Seq(1), None, LEFT).is_err());
+        carrier.fill_gaps(&id("long"), &lines, LEFT).unwrap();
+        assert_eq!(carrier.lines(&id("long"), Seq(1), None, LEFT), Ok(Some(lines)));
+        assert!(gone.iter().all(|at| bucket.body(&name(*at)).is_some()));
+        assert_eq!(carrier.faults_of_log(&id("long"), LEFT), Ok(Vec::new()));
+    }
 }
 
 #[test]
@@ -298,6 +363,30 @@ fn ten_thousand_runs_that_are_over_are_listed_in_eleven_requests() {
     assert_eq!(tips.len(), 9_998);
     // A run that was reopened is open, whatever is said of its end.
     assert_eq!(tips.iter().filter(|tip| !tip.is_over).map(|tip| tip.run.as_str()).collect::<Vec<_>>(), ["run-7"]);
+}
+
+#[test]
+fn runs_that_are_over_are_listed_however_many_there_are_and_too_many_keep_no_open_run_away() {
+    let bucket = Bucket::default();
+    for run in 0..100_500 {
+        bucket.insert(&format!("over/run-{run}"), "x", None);
+    }
+    assert_eq!(bucket.own_carrier().tips(RefreshScope::All, LEFT).unwrap().len(), 100_500);
+    let bucket = Bucket::default();
+    let one: SharedInBucket = Machine::with(bucket.clone());
+    start_as(&one.context(), RUN, None).unwrap();
+    bucket.lists_for_ever("over/");
+    let error = one.store().refresh(RefreshScope::All, &request()).unwrap_err();
+    let why = "s3://runs/team has too much to be listed: more than 2 million names begin with team/over/";
+    assert_eq!((error.to_string(), error.problem().code), (why.to_owned(), "store_too_large"));
+    assert_eq!(one.store().refresh(RefreshScope::Open, &request()).unwrap(), [""; 0]);
+    // What is below one run is about that run.
+    bucket.lists_for_ever(&format!("logs/{RUN}/"));
+    let other: SharedInBucket = Machine::with(bucket);
+    let told = other.store().refresh(RefreshScope::Open, &request()).unwrap();
+    let why =
+        "the log of run run-1 in s3://runs/team is damaged: more than 2 million names begin with team/logs/run-1/";
+    assert_eq!(told, [why]);
 }
 
 #[test]
@@ -500,6 +589,13 @@ fn answers_say_whether_anything_may_have_happened() {
     }
     assert_eq!(put(Fault::None), PutAnswer::Done);
     assert_eq!(put(Fault::None), PutAnswer::Taken);
+    // What has expired is refused, also where another try might have had new credentials.
+    let expired = NoAnswer::Refused("the credentials have expired: get new ones".to_owned());
+    bucket.faults(&[Fault::Says(403, "ExpiredToken"); 3]);
+    assert_eq!(carrier.tips(RefreshScope::Open, LEFT), Err(expired.clone()));
+    bucket.faults(&[Fault::Says(403, "ExpiredToken"); 2]);
+    assert_eq!(put_one(&carrier, "short", 10, &WorkChange::default()), PutAnswer::Not(expired));
+    bucket.faults(&[]);
     // Who gets an answer has reached the server.
     let busy = Fault::Says(503, "SlowDown");
     let why = "it answered 503 SlowDown, which asks for fewer requests".to_owned();

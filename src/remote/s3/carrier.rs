@@ -19,7 +19,7 @@ use crate::remote::s3::log::{BucketLog, LOGS};
 use crate::remote::s3::objects::{Lines, body_of, is_whole};
 use crate::remote::s3::requests::{Condition, Requests, Upload, UploadOutcome};
 use crate::remote::s3::work::{Markers, TakenBy, mark_of, run_marked};
-use crate::store::shared::{Carrier, NoAnswer, Put, PutAnswer, Tip, behind, left_until};
+use crate::store::shared::{Carrier, LogFault, NoAnswer, Put, PutAnswer, Tip, behind, left_until};
 use crate::store::{Address, RefreshScope, WorkKey};
 
 /// Where the hints of open runs are, and what is said of runs that are over.
@@ -400,8 +400,12 @@ impl Carrier for S3Carrier {
         lines
     }
 
-    fn faults_of_log(&self, run: &RunId, left: Duration) -> Result<Vec<String>, NoAnswer> {
+    fn faults_of_log(&self, run: &RunId, left: Duration) -> Result<Vec<LogFault>, NoAnswer> {
         self.log(run, Instant::now() + left).faults()
+    }
+
+    fn fill_gaps(&self, run: &RunId, lines: &str, left: Duration) -> Result<(), NoAnswer> {
+        self.log(run, Instant::now() + left).fill_gaps(lines)
     }
 
     fn marked(&self, keys: &[WorkKey], left: Duration) -> Result<Vec<Option<RunId>>, NoAnswer> {
@@ -429,9 +433,11 @@ impl Carrier for S3Carrier {
         let mut unlisted = Vec::new();
         for key in folders {
             let Some(run) = run_of(&key).filter(|run| key_of(run) == key && !listed.contains(run)) else { continue };
-            // A run that never began may have a void object.
-            if self.log(&run, deadline).end()?.is_some() {
-                unlisted.push(run);
+            match self.log(&run, deadline).end() {
+                // A run that never began may have a void object.
+                Ok(None) => {}
+                Ok(Some(_)) | Err(NoAnswer::Damaged { .. }) => unlisted.push(run),
+                Err(error) => return Err(error),
             }
         }
         Ok(unlisted)

@@ -7,9 +7,9 @@ use std::time::Instant;
 
 use crate::model::{RunId, Seq};
 use crate::remote::names::key_of;
-use crate::remote::s3::objects::{Lines, last_of_windows, name_of, position_in};
-use crate::remote::s3::requests::{Object, Requests};
-use crate::store::shared::{NoAnswer, faults_in, window_of};
+use crate::remote::s3::objects::{Lines, body_of, is_whole, last_of_windows, name_of, position_in};
+use crate::remote::s3::requests::{Condition, Object, Requests, Upload, UploadOutcome};
+use crate::store::shared::{LogFault, NoAnswer, window_of};
 
 /// How many objects are read at a time.
 const AT_ONCE: usize = 8;
@@ -22,6 +22,16 @@ pub(super) struct BucketLog<'a> {
     pub(super) requests: &'a Requests,
     pub(super) run: &'a RunId,
     pub(super) deadline: Instant,
+}
+
+/// What the objects of a log say together.
+#[derive(Debug)]
+enum JoinedLines {
+    /// No object is whole.
+    Nothing,
+    /// They do not reach back to the first event that was asked for.
+    TooLate,
+    Whole(String),
 }
 
 /// The end of a log.
@@ -45,24 +55,41 @@ impl BucketLog<'_> {
     /// The positions in the names of the objects after the one of position `after`, in order.
     pub(super) fn positions(&self, after: Seq) -> Result<Vec<u64>, NoAnswer> {
         let after = format!("{:010}", after.0);
-        let listed = self.requests.list(&self.prefix(), &after, self.deadline)?;
+        let listed = match self.requests.list(&self.prefix(), &after, self.deadline) {
+            Err(NoAnswer::TooMuch(why)) => return Err(self.damaged(LogFault::new(why))),
+            listed => listed?,
+        };
         Ok(listed.iter().filter_map(|object| position_in(&object.name)).collect())
     }
 
-    /// The object of the commit that follows `before`.
+    /// The object of the commit that follows `before`. One that is too long is damage, and never a free position.
     pub(super) fn object(&self, before: Seq) -> Result<Option<Object>, NoAnswer> {
-        self.requests.get(&self.name(before), self.deadline)
+        match self.requests.get(&self.name(before), self.deadline)? {
+            Some(object) if object.is_too_long => {
+                Err(self.damaged(LogFault::new(format!("the object at position {} is too long", before.next()))))
+            }
+            found => Ok(found),
+        }
+    }
+
+    /// That the log cannot be read.
+    fn damaged(&self, fault: LogFault) -> NoAnswer {
+        NoAnswer::Damaged { run: self.run.clone(), fault }
     }
 
     /// The lines from the event at `first` on; `None` if there is no such run.
     pub(super) fn lines(&self, first: Seq) -> Result<Option<String>, NoAnswer> {
         let begin = window_of(Seq(first.0.saturating_sub(1)));
-        let lines = self.join(&self.positions(begin)?, first)?;
-        if lines.is_some() || begin == Seq(0) {
-            return Ok(lines);
+        let mut joined = self.join(&self.positions(begin)?, first)?;
+        if begin > Seq(0) && !matches!(joined, JoinedLines::Whole(_)) {
+            // The commit that has `first` begins before its window.
+            joined = self.join(&self.positions(Seq(0))?, first)?;
         }
-        // The commit that has `first` begins before its window.
-        self.join(&self.positions(Seq(0))?, first)
+        match joined {
+            JoinedLines::Whole(lines) => Ok(Some(lines)),
+            JoinedLines::TooLate => Err(self.damaged(missing(Seq(1)))),
+            JoinedLines::Nothing => Ok(None),
+        }
     }
 
     /// The end of the log; `None` if there is no such run.
@@ -78,7 +105,7 @@ impl BucketLog<'_> {
 
     /// What is wrong with the log, in words. Of the windows that are full it reads the object that readers read, of the
     /// last one all.
-    pub(super) fn faults(&self) -> Result<Vec<String>, NoAnswer> {
+    pub(super) fn faults(&self) -> Result<Vec<LogFault>, NoAnswer> {
         let positions = self.positions(Seq(0))?;
         let Some(last) = positions.last() else { return Ok(Vec::new()) };
         let mut read = last_of_windows(&positions, Seq(1));
@@ -88,29 +115,85 @@ impl BucketLog<'_> {
                 read.push(*at);
             }
         }
-        let objects = self.read_all(&read)?;
-        let lines = match self.join(&positions, Seq(1)) {
-            Ok(Some(lines)) => lines,
-            Ok(None) => return Ok(vec!["its first events are missing".to_owned()]),
-            Err(NoAnswer::Refused(why)) => return Ok(vec![why]),
+        let looked = self.read_all(&read).and_then(|objects| Ok((objects, self.join(&positions, Seq(1))?)));
+        let (objects, lines) = match looked {
+            Ok((objects, JoinedLines::Whole(lines))) => (objects, lines),
+            Ok((_, JoinedLines::TooLate)) => return Ok(vec![missing(Seq(1))]),
+            Ok((_, JoinedLines::Nothing)) => return Ok(vec![LogFault::new("its first events are missing")]),
+            Err(NoAnswer::Damaged { fault, .. }) => return Ok(vec![fault]),
             Err(error) => return Err(error),
         };
-        let mut faults = faults_in(&lines);
+        let mut faults = LogFault::all_in(&lines);
         for (at, object) in objects {
             // A void object has no lines, and hides none.
             if let Some(object) = object
                 && !lines.contains(object.text())
             {
-                faults.push(format!("the object at position {at} has other lines than the ones behind it"));
+                faults.push(LogFault::new(format!(
+                    "the object at position {at} has other lines than the ones behind it"
+                )));
             }
         }
         Ok(faults)
     }
 
-    /// The lines from `first` on, from the objects at these positions; `None` if they do not reach back to it.
-    fn join(&self, positions: &[u64], first: Seq) -> Result<Option<String>, NoAnswer> {
+    /// Puts there what is missing between other objects, from the whole log of a copy, and replaces nothing. Each object
+    /// that is there must have the lines of the copy: otherwise the copy proves nothing.
+    pub(super) fn fill_gaps(&self, copy: &str) -> Result<(), NoAnswer> {
+        let Some(copy) = Lines::of(copy.as_bytes()) else { return Ok(()) };
+        let (mut gaps, mut end) = (Vec::new(), Seq(u64::MAX));
+        for at in self.positions(Seq(0))?.into_iter().rev() {
+            if at >= end.0 {
+                continue;
+            }
+            let Some(lines) = self.read(at)? else { continue };
+            let (first, next) = (lines.first(), lines.last().next());
+            if !lines.text().starts_with(&copy.between(first, next)) {
+                return Ok(());
+            }
+            if end != Seq(u64::MAX) && next < end {
+                gaps.push((next, end));
+            }
+            end = first;
+        }
+        if end != Seq(u64::MAX) && end > Seq(1) {
+            gaps.push((Seq(1), end));
+        }
+        // A copy that ends before the end of a gap may lack some of it.
+        gaps.retain(|(_, end)| copy.last() >= *end);
+        gaps.into_iter().try_for_each(|(first, end)| self.fill(&copy, first, end))
+    }
+
+    /// Puts the lines from `first` up to `end` there again. The first object has all of them, as it had if one commit is
+    /// missing; the others are there so that no writer that is late takes their positions.
+    fn fill(&self, copy: &Lines, first: Seq, end: Seq) -> Result<(), NoAnswer> {
+        let mut before = Seq(first.0 - 1);
+        for at in copy.positions_between(first, end) {
+            let last = if before.next() == first { end } else { at.next() };
+            let earlier = copy.between(window_of(before).next(), before.next());
+            let body = body_of(&earlier, &copy.between(before.next(), last));
+            let name = self.name(before);
+            let new = Upload { name: &name, body: body.as_bytes(), condition: Condition::New, is_over: Some(false) };
+            let mut uploaded = self.requests.put_again(&new, self.deadline);
+            if uploaded == UploadOutcome::Refused
+                && let Some(void) = self.object(before)?.filter(|object| !is_whole(&object.body))
+            {
+                let instead = Upload { condition: Condition::Tag(&void.tag), ..new };
+                uploaded = self.requests.put_again(&instead, self.deadline);
+            }
+            if let UploadOutcome::Unknown(why) | UploadOutcome::Not(why) = uploaded {
+                return Err(why);
+            }
+            before = at;
+        }
+        Ok(())
+    }
+
+    /// The lines from `first` on, from the objects at these positions.
+    fn join(&self, positions: &[u64], first: Seq) -> Result<JoinedLines, NoAnswer> {
         let mut known = self.read_all(&last_of_windows(positions, first))?;
         let (mut parts, mut end) = (Vec::new(), Seq(u64::MAX));
+        let mut void = Vec::new();
         for at in positions.iter().rev().copied().filter(|at| *at >= 1) {
             if at >= end.0 {
                 continue;
@@ -119,20 +202,23 @@ impl BucketLog<'_> {
                 Some(read) => read,
                 None => self.read(at)?,
             };
-            let Some(lines) = read else { continue };
+            let Some(lines) = read else {
+                void.push(at);
+                continue;
+            };
             let next = lines.last().next();
-            if end != Seq(u64::MAX) && positions.binary_search(&next.0).is_err() {
-                let why = format!("the object at position {next} of the log of run {} is missing", self.run);
-                return Err(NoAnswer::Refused(why));
+            let is_missing = positions.binary_search(&next.0).is_err() || void.contains(&next.0);
+            if end != Seq(u64::MAX) && is_missing {
+                return Err(self.damaged(missing(next)));
             }
             parts.push(lines.between(first, end));
             end = lines.first();
             if end <= first {
                 parts.reverse();
-                return Ok(Some(parts.concat()));
+                return Ok(JoinedLines::Whole(parts.concat()));
             }
         }
-        Ok(None)
+        Ok(if parts.is_empty() { JoinedLines::Nothing } else { JoinedLines::TooLate })
     }
 
     /// The objects at these positions; `None` for one that is void.
@@ -161,4 +247,8 @@ impl BucketLog<'_> {
     fn read(&self, at: u64) -> Result<Option<Lines>, NoAnswer> {
         Ok(self.object(Seq(at - 1))?.and_then(|object| Lines::of(&object.body)))
     }
+}
+
+fn missing(at: Seq) -> LogFault {
+    LogFault { why: format!("the object at position {at} is missing"), is_gap: true }
 }

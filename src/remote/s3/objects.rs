@@ -71,6 +71,11 @@ impl Lines {
         self.positions.last().copied().unwrap_or_default()
     }
 
+    /// The positions from `first` on, as far as they are before `end`.
+    pub(super) fn positions_between(&self, first: Seq, end: Seq) -> impl Iterator<Item = Seq> {
+        self.positions.iter().copied().filter(move |at| first <= *at && *at < end)
+    }
+
     /// The lines from `first` on, as far as they are before `end`.
     pub(super) fn between(&self, first: Seq, end: Seq) -> String {
         let lines = self.text.split_inclusive('\n').zip(&self.positions);

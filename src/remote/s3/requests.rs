@@ -19,8 +19,8 @@ const SIGNED_FOR: Duration = Duration::from_mins(5);
 const OBJECT_BYTES: u64 = 32 << 20;
 /// The longest answer to a request that lists or writes, in bytes: a page has at most 1000 names of at most 1 kB.
 const ANSWER_BYTES: u64 = 4 << 20;
-/// How many pages of names are read.
-const PAGES: usize = 100;
+/// How many pages of names are read, of at most 1000 each: twice as many as a million runs that are over take.
+const PAGES: usize = 2000;
 /// How often a request is sent that does no harm twice.
 const TRIES: u32 = 3;
 /// The longest time for one request, so that another try is possible.
@@ -47,6 +47,8 @@ pub(super) struct Object {
     pub(super) tag: String,
     /// Whether the run of a log object is over after it.
     pub(super) is_over: bool,
+    /// Whether it is longer than anything that flow writes. Then its body is not here.
+    pub(super) is_too_long: bool,
 }
 
 /// A name in a list.
@@ -100,7 +102,7 @@ impl Requests {
             200 => {
                 let tag = answer.header("etag").unwrap_or_default().to_owned();
                 let is_over = answer.header(STATE) == Some(OVER);
-                Ok(Some(Object { body: answer.body, tag, is_over }))
+                Ok(Some(Object { tag, is_over, is_too_long: answer.is_too_long, body: answer.body }))
             }
             404 if code_in(&answer.body) != Some("NoSuchBucket") => Ok(None),
             _ => Err(refusal(&answer)),
@@ -110,38 +112,41 @@ impl Requests {
     /// The objects whose names begin with `prefix`, those after `after` behind it, in order.
     pub(super) fn list(&self, prefix: &str, after: &str, deadline: Instant) -> Result<Vec<ListedObject>, NoAnswer> {
         let (prefix, mut found) = (&*self.key(prefix), Vec::new());
-        for page in self.pages(prefix, after, None, deadline)? {
+        let mut take = |page: ListObjectsV2Response| {
             for object in page.contents {
                 if let Some(name) = object.key.strip_prefix(prefix) {
                     let tag = object.etag.or(object.last_modified).unwrap_or_default();
                     found.push(ListedObject { name: name.to_owned(), tag });
                 }
             }
-        }
+        };
+        self.pages(prefix, after, None, deadline, &mut take)?;
         Ok(found)
     }
 
     /// What comes behind `prefix` up to the next `/` in the names of objects, each once.
     pub(super) fn folders(&self, prefix: &str, deadline: Instant) -> Result<Vec<String>, NoAnswer> {
         let (prefix, mut found) = (&*self.key(prefix), Vec::new());
-        for page in self.pages(prefix, "", Some("/"), deadline)? {
+        let mut take = |page: ListObjectsV2Response| {
             for folder in page.common_prefixes {
                 let name = folder.prefix.strip_prefix(prefix).and_then(|name| name.strip_suffix('/'));
                 found.extend(name.map(str::to_owned));
             }
-        }
+        };
+        self.pages(prefix, "", Some("/"), deadline, &mut take)?;
         Ok(found)
     }
 
-    /// The pages of a list of names.
+    /// Gives the pages of a list of names to `take`, one after the other: all of them would be large together.
     fn pages(
         &self,
         prefix: &str,
         after: &str,
         delimiter: Option<&str>,
         deadline: Instant,
-    ) -> Result<Vec<ListObjectsV2Response>, NoAnswer> {
-        let (mut pages, mut token) = (Vec::new(), None);
+        take: &mut dyn FnMut(ListObjectsV2Response),
+    ) -> Result<(), NoAnswer> {
+        let mut token = None;
         for _ in 0..PAGES {
             let answer = self.read(ANSWER_BYTES, deadline, &|credentials| {
                 let mut list = self.bucket.list_objects_v2(Some(credentials));
@@ -160,14 +165,14 @@ impl Requests {
                 return Err(refusal(&answer));
             }
             let page = std::str::from_utf8(&answer.body).ok().and_then(|text| ListObjectsV2::parse_response(text).ok());
-            let page = page.ok_or_else(|| "its list of objects cannot be read".to_owned())?;
+            let page = page.ok_or_else(|| NoAnswer::Failed("its list of objects cannot be read".to_owned()))?;
             token.clone_from(&page.next_continuation_token);
-            pages.push(page);
+            take(page);
             if token.is_none() {
-                return Ok(pages);
+                return Ok(());
             }
         }
-        Err(format!("the list of objects whose names begin with {prefix} has more than {PAGES} pages").into())
+        Err(NoAnswer::TooMuch(format!("more than 2 million names begin with {prefix}")))
     }
 
     /// Writes an object, once.
@@ -279,7 +284,7 @@ impl Requests {
                 Ok(answer) if is_passing(answer.status) => refusal(&answer),
                 Ok(answer) if is_expired(&answer) => {
                     self.credentials.forget();
-                    complaint(&answer).into()
+                    refusal(&answer)
                 }
                 Ok(answer) => return Ok(answer),
                 Err(HttpFault::NotSent(why)) => return Err(why.into()),

@@ -167,7 +167,7 @@ fn is_brought_up_to_date(project: &OpenedProject, id: &RunId) -> Result<bool> {
     match project.runs().open(id)?.catch_up(&request_to_read(project)?) {
         Ok(_) => Ok(true),
         // What the store has lost is open as far as anyone can tell.
-        Err(StoreError::Lost { .. } | StoreError::NotALog { .. }) => Ok(false),
+        Err(StoreError::Lost { .. } | StoreError::NotALog { .. } | StoreError::Damaged { .. }) => Ok(false),
         Err(error) => Err(error.into()),
     }
 }

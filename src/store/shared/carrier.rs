@@ -61,9 +61,23 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// [`NoAnswer`].
-    fn faults_of_log(&self, run: &RunId, left: Duration) -> Result<Vec<String>, NoAnswer> {
-        let lines = self.lines(run, Seq(1), None, left)?;
-        Ok(lines.map(|lines| faults_in(&lines)).unwrap_or_default())
+    fn faults_of_log(&self, run: &RunId, left: Duration) -> Result<Vec<LogFault>, NoAnswer> {
+        match self.lines(run, Seq(1), None, left) {
+            Ok(lines) => Ok(lines.map(|lines| LogFault::all_in(&lines)).unwrap_or_default()),
+            Err(NoAnswer::Damaged { fault, .. }) => Ok(vec![fault]),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Puts there again what is missing in the middle of the log of a run. `lines` are the whole log of a copy: what it does
+    /// not prove, and where the log has anything else, nothing is put. Takes at most `left`. A carrier that cannot lose a part
+    /// of a log has none to put.
+    ///
+    /// # Errors
+    /// [`NoAnswer`].
+    fn fill_gaps(&self, run: &RunId, lines: &str, left: Duration) -> Result<(), NoAnswer> {
+        let _ = (run, lines, left);
+        Ok(())
     }
 
     /// Which run is marked as being about each of these. Takes at most `left`.
@@ -207,6 +221,15 @@ pub enum NoAnswer {
     Failed(String),
     /// It refuses the request, and would refuse it again; the text has its words.
     Refused(String),
+    /// What it has of a run is damaged. Nothing is wrong with other runs.
+    Damaged {
+        /// The run.
+        run: RunId,
+        /// In what way.
+        fault: LogFault,
+    },
+    /// It has more than is read of it; the text says of what.
+    TooMuch(String),
 }
 
 impl NoAnswer {
@@ -214,7 +237,8 @@ impl NoAnswer {
     #[must_use]
     pub fn why(&self) -> &str {
         match self {
-            Self::NotReached(why) | Self::Failed(why) | Self::Refused(why) => why,
+            Self::NotReached(why) | Self::Failed(why) | Self::Refused(why) | Self::TooMuch(why) => why,
+            Self::Damaged { fault, .. } => &fault.why,
         }
     }
 
@@ -225,7 +249,34 @@ impl NoAnswer {
             Self::NotReached(why) => StoreError::Unreached { at, why, has_answered: false },
             Self::Failed(why) => StoreError::Unreached { at, why, has_answered: true },
             Self::Refused(why) => StoreError::Refused { at, why },
+            Self::Damaged { run, fault } => StoreError::Damaged { at: at.of_run(&run), run, why: fault.why },
+            Self::TooMuch(why) => StoreError::TooMuch { at, why },
         }
+    }
+}
+
+/// Something that is wrong with the log that a carrier has of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogFault {
+    /// What, in words.
+    pub why: String,
+    /// Whether something is missing in the middle of it, which a whole copy has: see [`Carrier::fill_gaps`].
+    pub is_gap: bool,
+}
+
+impl LogFault {
+    /// A fault that no copy mends.
+    pub(crate) fn new(why: impl Into<String>) -> Self {
+        Self { why: why.into(), is_gap: false }
+    }
+
+    /// What is wrong with the lines of a whole log.
+    pub(crate) fn all_in(lines: &str) -> Vec<Self> {
+        let mut faults = faults_in(lines);
+        if !lines.is_empty() && !lines.ends_with('\n') {
+            faults.push("its last line is not whole".to_owned());
+        }
+        faults.into_iter().map(Self::new).collect()
     }
 }
 

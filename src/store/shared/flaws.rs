@@ -7,6 +7,7 @@ use crate::store::error::StoreError;
 use crate::store::flaw::StoreFlaw;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::RefreshScope;
+use crate::store::shared::carrier::LogFault;
 use crate::store::shared::probe::is_of_a_trial;
 use crate::store::shared::settle::left_until;
 use crate::store::shared::store::Shared;
@@ -93,7 +94,8 @@ impl Shared {
         let carrier = &*self.copies.carrier;
         let faults = carrier.faults_of_log(run, left_until(deadline)).map_err(|error| self.copies.no_answer(error))?;
         if !faults.is_empty() {
-            return Ok(faults.into_iter().map(|why| StoreFlaw::Damaged { run: run.clone(), why }).collect());
+            let damaged = |LogFault { why, is_gap }: LogFault| StoreFlaw::Damaged { run: run.clone(), why, is_gap };
+            return Ok(faults.into_iter().map(damaged).collect());
         }
         // The copy first: another machine may go on meanwhile.
         let here = self.copies.last_of(run)?;

@@ -28,9 +28,9 @@ mod store;
 mod unaccepted;
 mod writer;
 
-pub use carrier::{Carrier, NoAnswer, Put, PutAnswer, Tip, window_of};
 #[cfg(feature = "network")]
-pub(crate) use carrier::{behind, faults_in};
+pub(crate) use carrier::behind;
+pub use carrier::{Carrier, LogFault, NoAnswer, Put, PutAnswer, Tip, window_of};
 pub use copy::{ShowEvents, ShownText};
 pub use probe::{BrokenPromise, probe};
 pub(crate) use settle::left_until;

@@ -10,7 +10,7 @@ use crate::store::error::StoreError;
 use crate::store::local::RunDir;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::StoredRun as _;
-use crate::store::shared::carrier::{Put, faults_in, window_of};
+use crate::store::shared::carrier::{NoAnswer, Put, faults_in, window_of};
 use crate::store::shared::copy::{Copies, found, shows_end};
 use crate::store::shared::settle::{PositionOwner, left_until, settle};
 use crate::store::shared::store::Shared;
@@ -136,10 +136,15 @@ impl Copies {
         let id = run.id();
         let deadline = Instant::now() + request.wait;
         let carrier = &*self.carrier;
-        let there = match carrier.lines(id, Seq(1), None, left_until(deadline)) {
-            Ok(there) => there.unwrap_or_default(),
-            Err(error) => return Err(self.no_answer(error)),
+        let read = || carrier.lines(id, Seq(1), None, left_until(deadline));
+        let there = match read() {
+            Err(NoAnswer::Damaged { .. }) => {
+                carrier.fill_gaps(id, lines, left_until(deadline)).map_err(|error| self.no_answer(error))?;
+                read()
+            }
+            there => there,
         };
+        let there = there.map_err(|error| self.no_answer(error))?.unwrap_or_default();
         if there.len() > lines.len() && there.starts_with(&**lines) {
             // Another machine has gone on since.
             return Ok(());
@@ -199,7 +204,7 @@ impl MovedRun<'_> {
     fn stays_after(&self, error: &StoreError) -> bool {
         match error {
             StoreError::WorkTaken { .. } | StoreError::Taken { .. } => true,
-            StoreError::Unreached { .. } | StoreError::Refused { .. } => !self.is_in_doubt,
+            StoreError::Unreached { .. } | StoreError::Refused { .. } | StoreError::Damaged { .. } => !self.is_in_doubt,
             _ => false,
         }
     }

@@ -250,7 +250,7 @@ impl Shared {
             // Who holds it brings it up to date, or the next one who asks.
             Err(StoreError::Held { .. }) => {}
             // One damaged run must not hide the others.
-            Err(error @ StoreError::NotALog { .. }) => notes.push(error.to_string()),
+            Err(error @ (StoreError::NotALog { .. } | StoreError::Damaged { .. })) => notes.push(error.to_string()),
             Err(error @ StoreError::Lost { .. }) => {
                 notes.push(error.to_string());
                 lost.insert(run.clone());
