@@ -17,7 +17,7 @@ use crate::codec::LogScan;
 use crate::host::{BareRepository, MessageOf, PushOutcome, RefChange};
 use crate::model::{KeptEvidence, RunId, Seq};
 use crate::remote::names::{key_of, run_of, work_digest};
-use crate::store::shared::{Carrier, NoAnswer, Put, PutAnswer, Tip, left_until};
+use crate::store::shared::{Carrier, LogFault, NoAnswer, Put, PutAnswer, Tip, left_until};
 use crate::store::{Address, RefreshScope, WorkKey};
 
 /// Where the references are here, and by default in the remote.
@@ -33,6 +33,10 @@ const FEW: usize = 8;
 const MANY: usize = 1024;
 /// The largest file of evidence, in bytes: everyone who fetches the references gets it.
 const EVIDENCE_BYTES: usize = 1 << 20;
+/// The longest time for one push, so that there is time left to find out what became of it; more where it is large.
+const ONE_PUSH: Duration = Duration::from_secs(20);
+/// How many bytes a slow connection takes in a second.
+const SLOW: usize = 64 << 10;
 /// How long a command waits by default: of sixteen machines that write to one run at once, the last one waited half a minute.
 const PATIENCE: Duration = Duration::from_secs(90);
 /// How often a fetch is tried while another process of this machine fetches.
@@ -51,6 +55,15 @@ pub struct GitCarrier {
     place: String,
     /// The messages of commits that are asked for next, by their ids.
     expected: Mutex<BTreeMap<String, MessageOf>>,
+}
+
+/// Which runs that are over are brought beside all that are open. Nothing else needs them, and there are many.
+#[derive(Debug, Clone, Copy)]
+enum EndedRuns<'a> {
+    None,
+    /// This one, if it is over.
+    One(&'a RunId),
+    All,
 }
 
 /// The last commit of a run.
@@ -75,10 +88,19 @@ impl GitCarrier {
         Self { place, ..self }
     }
 
-    /// Brings all references of the remote.
-    fn fetch(&self, deadline: Instant) -> Result<(), NoAnswer> {
+    /// Brings what the remote has of all open runs and of what they are about, and these runs that are over.
+    fn fetch(&self, over: EndedRuns<'_>, deadline: Instant) -> Result<(), NoAnswer> {
         self.repository.ensure()?;
-        let patterns = [format!("+{}*:{PLACE}*", self.place)];
+        let over = match over {
+            EndedRuns::None => None,
+            // A pattern may match nothing; a whole name would have to be there.
+            EndedRuns::One(run) => Some(format!("{OVER}{}*", key_of(run))),
+            EndedRuns::All => Some(format!("{OVER}*")),
+        };
+        let mut patterns = Vec::new();
+        for names in [Some(format!("{OPEN}*")), Some(format!("{WORK}*")), over].into_iter().flatten() {
+            patterns.push(format!("+{}{names}:{PLACE}{names}", self.place));
+        }
         let mut tries = 1;
         loop {
             let left = left_until(deadline);
@@ -93,25 +115,48 @@ impl GitCarrier {
     }
 
     /// Asks, and once more if the repository here was the reason of a failure and could be mended.
-    fn ask<T>(&self, left: Duration, ask: impl Fn(Instant) -> Result<T, NoAnswer>) -> Result<T, NoAnswer> {
+    fn ask<T>(
+        &self,
+        over: EndedRuns<'_>,
+        left: Duration,
+        ask: impl Fn(Instant) -> Result<T, NoAnswer>,
+    ) -> Result<T, NoAnswer> {
         let deadline = Instant::now() + left;
         match ask(deadline) {
+            Err(error @ NoAnswer::Damaged { .. }) => Err(error),
             Err(error) if self.repository.mend(error.why()) == Ok(true) => {
                 // It may have nothing by now.
-                self.fetch(deadline)?;
+                self.fetch(over, deadline)?;
                 ask(deadline)
             }
             answer => answer,
         }
     }
 
+    /// Changes references of the remote that are below `place`; `bytes` is about how much goes with them.
+    fn push(&self, changes: &[RefChange], bytes: usize, deadline: Instant) -> PushOutcome {
+        let left = left_until(deadline);
+        let longest = ONE_PUSH + Duration::from_secs((bytes / SLOW) as u64);
+        let limit = (left / 2).max(Duration::from_secs(1)).min(left).min(longest);
+        self.repository.push(&below(&self.place, changes), limit)
+    }
+
+    /// The messages of a run's commits from `commit` back, as [`BareRepository::messages`] has them.
+    fn messages(&self, run: &RunId, commit: &str, skip: usize, count: usize) -> Result<Vec<String>, NoAnswer> {
+        let found = self.repository.messages(commit, skip, count)?;
+        found.ok_or_else(|| {
+            let fault = LogFault::new(format!("the message of a commit near {commit} is too long"));
+            NoAnswer::Damaged { run: run.clone(), fault }
+        })
+    }
+
     /// The last commit of a run, as it was brought last.
-    fn last_commit(&self, run: &RunId) -> Result<Option<LastCommit>, String> {
+    fn last_commit(&self, run: &RunId) -> Result<Option<LastCommit>, NoAnswer> {
         let key = key_of(run);
         let names = [OPEN, OVER].map(|state| format!("{PLACE}{state}{key}"));
         let found = self.repository.refs(&[&names[0], &names[1]])?;
         let Some((name, id)) = found.into_iter().next() else { return Ok(None) };
-        let messages = self.repository.messages(&id, 0, 1)?;
+        let messages = self.messages(run, &id, 0, 1)?;
         let lines = messages.first().map(|message| lines_in(message)).unwrap_or_default();
         let name = name.trim_start_matches(PLACE).to_owned();
         Ok(Some(LastCommit { name, id, last: LogScan::parse(lines.as_bytes()).last_seq() }))
@@ -122,8 +167,10 @@ impl GitCarrier {
         self.repository.ensure()?;
         let is_about_work = !put.work.taken.is_empty() || !put.work.freed.is_empty();
         let mut last = self.last_commit(put.run)?;
-        if is_about_work || last.as_ref().map(|last| last.last).unwrap_or_default() < put.before {
-            self.fetch(deadline)?;
+        // A run that is over may have the id of one that begins.
+        let begins = put.before == Seq(0);
+        if is_about_work || begins || last.as_ref().map(|last| last.last).unwrap_or_default() < put.before {
+            self.fetch(EndedRuns::One(put.run), deadline)?;
             last = self.last_commit(put.run)?;
         }
         if last.as_ref().map(|last| last.last).unwrap_or_default() != put.before {
@@ -135,7 +182,7 @@ impl GitCarrier {
         let commit = self.repository.commit(parent, put.evidence, &self.message(put.lines), at)?;
         let mut changes = self.moves(put, last, commit);
         for key in &put.work.taken {
-            match self.marker(put.run, key)? {
+            match self.marker(put.run, key, deadline)? {
                 Marker::Own { .. } => {}
                 Marker::Free { mark, own } => {
                     changes.push(RefChange { name: work_ref(key), from: mark, to: Some(own) })
@@ -144,11 +191,12 @@ impl GitCarrier {
             }
         }
         for key in &put.work.freed {
-            if let Marker::Own { own } = self.marker(put.run, key)? {
+            if let Marker::Own { own } = self.marker(put.run, key, deadline)? {
                 changes.push(RefChange { name: work_ref(key), from: Some(own), to: None });
             }
         }
-        Ok(match self.repository.push(&below(&self.place, &changes), left_until(deadline)) {
+        let bytes = put.lines.len() + put.evidence.iter().map(Vec::len).sum::<usize>();
+        Ok(match self.push(&changes, bytes, deadline) {
             PushOutcome::Done => {
                 // Otherwise the next fetch brings them.
                 let _ = self.repository.set_refs(&below(PLACE, &changes));
@@ -175,30 +223,35 @@ impl GitCarrier {
     }
 
     /// Which run is marked as being about `key`, as it was brought last.
-    fn marker(&self, run: &RunId, key: &WorkKey) -> Result<Marker, String> {
+    fn marker(&self, run: &RunId, key: &WorkKey, deadline: Instant) -> Result<Marker, NoAnswer> {
         let own = self.repository.commit(None, &[], &self.message(&format!("{run}\n{key}\n")), 0)?;
         let Some((id, named)) = self.run_marked(key)? else { return Ok(Marker::Free { mark: None, own }) };
         if id == own {
             return Ok(Marker::Own { own });
         }
-        match RunId::new(named) {
-            // An earlier version may have left it.
-            Ok(run) if self.last_commit(&run)?.is_some_and(|last| last.name.starts_with(OVER)) => {
-                Ok(Marker::Free { mark: Some(id), own })
-            }
-            Ok(run) => Ok(Marker::Other { run }),
-            Err(_) => Err(format!("the marker {} in {} names no run", work_ref(key), self.called)),
+        let Ok(other) = RunId::new(named) else {
+            return Err(format!("the marker {} in {} names no run", work_ref(key), self.called).into());
+        };
+        let mut last = self.last_commit(&other)?;
+        if last.as_ref().is_none_or(|last| last.name.starts_with(OVER)) {
+            // An earlier version may have left the marker of a run that is over.
+            self.fetch(EndedRuns::One(&other), deadline)?;
+            last = self.last_commit(&other)?;
+        }
+        match last {
+            Some(last) if last.name.starts_with(OVER) => Ok(Marker::Free { mark: Some(id), own }),
+            _ => Ok(Marker::Other { run: other }),
         }
     }
 
     /// The marks that an open run lacks, and no other one has, as they were brought last.
-    fn missing_marks(&self, run: &RunId, keys: &[WorkKey]) -> Result<Vec<RefChange>, String> {
+    fn missing_marks(&self, run: &RunId, keys: &[WorkKey], deadline: Instant) -> Result<Vec<RefChange>, NoAnswer> {
         let mut changes = Vec::new();
         if self.last_commit(run)?.is_none_or(|last| last.name.starts_with(OVER)) {
             return Ok(changes);
         }
         for key in keys {
-            if let Marker::Free { mark, own } = self.marker(run, key)? {
+            if let Marker::Free { mark, own } = self.marker(run, key, deadline)? {
                 changes.push(RefChange { name: work_ref(key), from: mark, to: Some(own) });
             }
         }
@@ -209,7 +262,8 @@ impl GitCarrier {
     fn run_marked(&self, key: &WorkKey) -> Result<Option<(String, String)>, String> {
         let found = self.repository.refs(&[&format!("{PLACE}{}", work_ref(key))])?;
         let Some((_, id)) = found.into_iter().next() else { return Ok(None) };
-        let messages = self.repository.messages(&id, 0, 1)?;
+        // One that is too long names no run.
+        let messages = self.repository.messages(&id, 0, 1)?.unwrap_or_default();
         let named = messages.first().and_then(|message| message.lines().next()).unwrap_or_default().to_owned();
         Ok(Some((id, named)))
     }
@@ -229,11 +283,17 @@ impl GitCarrier {
 
     /// The runs of a scope, as the remote has them.
     fn try_tips(&self, scope: RefreshScope, deadline: Instant) -> Result<Vec<Tip>, NoAnswer> {
-        self.fetch(deadline)?;
         let [open, over] = [OPEN, OVER].map(|state| format!("{PLACE}{state}"));
+        let mut places = vec![&*open];
+        match scope {
+            RefreshScope::Open => self.fetch(EndedRuns::None, deadline)?,
+            RefreshScope::All => {
+                self.fetch(EndedRuns::All, deadline)?;
+                places.push(&over);
+            }
+        }
         // Another process may do so at the same time, or the next call does.
         let _ = self.repository.pack_refs(&over);
-        let places = if scope == RefreshScope::Open { vec![&*open] } else { vec![&*open, &*over] };
         let found = self.repository.refs(&places)?;
         let mut tips = Vec::new();
         for (name, mark) in found {
@@ -256,7 +316,7 @@ impl GitCarrier {
         let commit = if let Some(mark) = mark {
             mark.to_owned()
         } else {
-            self.fetch(deadline)?;
+            self.fetch(EndedRuns::One(run), deadline)?;
             match self.last_commit(run)? {
                 Some(last) => last.id,
                 None => return Ok(None),
@@ -264,7 +324,7 @@ impl GitCarrier {
         };
         let (mut later, mut skip, mut count) = (Vec::new(), 0, FEW);
         loop {
-            let messages = self.repository.messages(&commit, skip, count)?;
+            let messages = self.messages(run, &commit, skip, count)?;
             skip += messages.len();
             let is_end = messages.is_empty();
             let mut is_found = false;
@@ -319,7 +379,8 @@ impl Carrier for GitCarrier {
     }
 
     fn tips(&self, scope: RefreshScope, left: Duration) -> Result<Vec<Tip>, NoAnswer> {
-        self.ask(left, |deadline| self.try_tips(scope, deadline))
+        let over = if scope == RefreshScope::All { EndedRuns::All } else { EndedRuns::None };
+        self.ask(over, left, |deadline| self.try_tips(scope, deadline))
     }
 
     fn expect(&self, wanted: &[(Tip, Seq)], _: Duration) {
@@ -340,12 +401,12 @@ impl Carrier for GitCarrier {
         if let Some(lines) = mark.and_then(|mark| self.expected_lines(mark, first)) {
             return Ok(Some(lines));
         }
-        self.ask(left, |deadline| self.try_lines(run, first, mark, deadline))
+        self.ask(EndedRuns::One(run), left, |deadline| self.try_lines(run, first, mark, deadline))
     }
 
     fn marked(&self, keys: &[WorkKey], left: Duration) -> Result<Vec<Option<RunId>>, NoAnswer> {
-        self.ask(left, |deadline| {
-            self.fetch(deadline)?;
+        self.ask(EndedRuns::None, left, |deadline| {
+            self.fetch(EndedRuns::None, deadline)?;
             let mut runs = Vec::new();
             for key in keys {
                 let named = self.run_marked(key)?;
@@ -356,20 +417,21 @@ impl Carrier for GitCarrier {
     }
 
     fn mark_again(&self, run: &RunId, _: Seq, keys: &[WorkKey], left: Duration) -> Result<(), NoAnswer> {
-        self.ask(left, |deadline| {
-            self.fetch(deadline)?;
-            let changes = self.missing_marks(run, keys)?;
+        let own = EndedRuns::One(run);
+        self.ask(own, left, |deadline| {
+            self.fetch(own, deadline)?;
+            let changes = self.missing_marks(run, keys, deadline)?;
             if changes.is_empty() {
                 return Ok(());
             }
-            match self.repository.push(&below(&self.place, &changes), left_until(deadline)) {
+            match self.push(&changes, 0, deadline) {
                 // Another run was faster, or this one.
                 PushOutcome::Stale => return Ok(()),
                 PushOutcome::Done => {}
                 PushOutcome::Refused(why) => return Err(NoAnswer::Refused(why)),
                 PushOutcome::NotSent(why) | PushOutcome::Unknown(why) => return Err(why.into()),
             }
-            self.fetch(deadline)?;
+            self.fetch(own, deadline)?;
             let last = self.last_commit(run)?;
             if last.is_none_or(|last| last.name.starts_with(OVER)) {
                 // It has ended meanwhile, and must not be in the way of others.
@@ -377,7 +439,7 @@ impl Carrier for GitCarrier {
                     .into_iter()
                     .map(|change| RefChange { name: change.name, from: change.to, to: None })
                     .collect();
-                let _ = self.repository.push(&below(&self.place, &back), left_until(deadline));
+                let _ = self.push(&back, 0, deadline);
             }
             Ok(())
         })
@@ -388,8 +450,9 @@ impl Carrier for GitCarrier {
     }
 
     fn evidence(&self, run: &RunId, kept: &KeptEvidence, left: Duration) -> Result<Option<Vec<u8>>, NoAnswer> {
-        self.ask(left, |deadline| {
-            self.fetch(deadline)?;
+        let own = EndedRuns::One(run);
+        self.ask(own, left, |deadline| {
+            self.fetch(own, deadline)?;
             let Some(last) = self.last_commit(run)? else { return Ok(None) };
             Ok(self.repository.file(&last.id, &kept.sha256)?)
         })
@@ -408,14 +471,15 @@ impl Carrier for GitCarrier {
     }
 
     fn remove(&self, run: &RunId, left: Duration) -> Result<(), NoAnswer> {
-        self.fetch(Instant::now() + left)?;
+        let deadline = Instant::now() + left;
+        self.fetch(EndedRuns::One(run), deadline)?;
         let Some(last) = self.last_commit(run)? else { return Ok(()) };
         let mut gone = vec![RefChange { name: last.name, from: Some(last.id), to: None }];
         let key = WorkKey(run.to_string());
         if let Some((mark, _)) = self.run_marked(&key)? {
             gone.push(RefChange { name: work_ref(&key), from: Some(mark), to: None });
         }
-        match self.repository.push(&below(&self.place, &gone), left) {
+        match self.push(&gone, 0, deadline) {
             PushOutcome::Done => Ok(self.repository.set_refs(&below(PLACE, &gone))?),
             PushOutcome::Stale => Err("another process changes the run".to_owned().into()),
             PushOutcome::Refused(why) => Err(NoAnswer::Refused(why)),

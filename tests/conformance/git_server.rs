@@ -40,6 +40,8 @@ struct Server {
 struct Kept {
     trouble: VecDeque<Trouble>,
     late: Vec<Request>,
+    /// So many of the next pushes get no answer, while their connections stay.
+    silent: usize,
     requests: usize,
     is_down: bool,
     /// Until then the server takes no request.
@@ -119,6 +121,11 @@ impl GitServer {
         lock(&self.server.kept).away_until = Some(Instant::now() + pause);
     }
 
+    /// It takes so many of the next pushes, and never answers.
+    pub fn keep_silent(&self, pushes: usize) {
+        lock(&self.server.kept).silent = pushes;
+    }
+
     /// How many requests there were since the last time this was asked.
     pub fn requests(&self) -> usize {
         std::mem::take(&mut lock(&self.server.kept).requests)
@@ -140,6 +147,7 @@ impl Faulty for GitServer {
     const RACES: usize = 2;
     const EACH: usize = 1;
     const SHORT: u64 = 250;
+    const TOO_LONG: usize = 9 << 20;
 
     fn trouble(&self, next: &[Trouble]) {
         lock(&self.server.kept).trouble = next.iter().copied().collect();
@@ -199,6 +207,7 @@ fn serve(mut connection: &TcpStream, kept: &Mutex<Kept>, root: &Path) -> io::Res
         };
         (trouble.unwrap_or(Trouble::None), std::mem::take(&mut kept.late))
     };
+    let is_push = request.method == "POST" && request.path.ends_with("git-receive-pack");
     let answer = match trouble {
         Trouble::None => Some(answer(&request, kept, root)?),
         Trouble::NotReached => Some(b"HTTP/1.1 503 Busy\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_vec()),
@@ -215,6 +224,16 @@ fn serve(mut connection: &TcpStream, kept: &Mutex<Kept>, root: &Path) -> io::Res
     };
     for request in late {
         self::answer(&request, kept, root)?;
+    }
+    let is_silent = {
+        let mut kept = lock(kept);
+        let is_silent = kept.silent > 0 && is_push;
+        kept.silent -= usize::from(is_silent);
+        is_silent
+    };
+    if is_silent {
+        // Until the client goes away.
+        return connection.read(&mut [0]).map(drop);
     }
     if let Some(answer) = answer {
         connection.write_all(&answer)?;

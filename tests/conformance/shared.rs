@@ -31,6 +31,8 @@ pub trait Faulty: Place + Clone + Default {
     const EACH: usize;
     /// Milliseconds in which a commit is sent, and no more.
     const SHORT: u64;
+    /// How many bytes are more than is read of one commit.
+    const TOO_LONG: usize;
 
     /// This happens to the next requests, one after the other.
     fn trouble(&self, next: &[Trouble]);
@@ -49,6 +51,7 @@ impl Faulty for MemoryCarrier {
     const RACES: usize = 20;
     const EACH: usize = 4;
     const SHORT: u64 = 0;
+    const TOO_LONG: usize = 1;
 
     fn trouble(&self, next: &[Trouble]) {
         Self::trouble(self, next);
@@ -76,6 +79,7 @@ impl Faulty for Bucket {
     const RACES: usize = 4;
     const EACH: usize = 1;
     const SHORT: u64 = 150;
+    const TOO_LONG: usize = 33 << 20;
 
     fn trouble(&self, next: &[Trouble]) {
         let fault = |trouble: &Trouble| match trouble {
@@ -134,6 +138,7 @@ with_every_carrier! {
     four_machines_with_three_writers_each_lose_nothing,
     evidence_that_one_machine_records_the_other_one_reads,
     what_a_store_has_lost_or_damaged_is_found,
+    a_log_that_cannot_be_read_is_a_fault_of_its_run_alone,
 }
 
 pub fn run_id() -> RunId {
@@ -623,6 +628,57 @@ fn evidence_travels<P: Place + Clone>(place: P) {
     record_evidence(&other, "fourth", b"from the other machine");
     ask(&one);
     assert_eq!(evidence_at(&one).as_deref(), Some(&b"from the other machine"[..]));
+}
+
+fn a_log_that_cannot_be_read_is_a_fault_of_its_run_alone<F: Faulty>() {
+    let (carrier, one, _) = two::<F>();
+    carrier.put_log(&RunId::new("broken").unwrap(), "x".repeat(F::TOO_LONG));
+    let new: Machine<F> = Machine::with(carrier);
+    for machine in [&one, &new] {
+        for scope in [RefreshScope::Open, RefreshScope::All] {
+            let told = machine.store().refresh(scope, &request()).unwrap();
+            assert!(matches!(told.as_slice(), [one] if one.contains("broken")), "{told:?}");
+        }
+        assert!(machine.file(&run_id(), "run.yaml").exists());
+    }
+    start_as(&new.context(), "run-2", Some(8)).unwrap();
+    record(&new.context(), "first").unwrap();
+    let found = new.store().flaws(None, &|_| Vec::new(), &request()).unwrap();
+    let is_of_it = |flaw: &StoreFlaw| matches!(flaw, StoreFlaw::Damaged { run, .. } if run.as_str() == "broken");
+    assert!(found.iter().any(is_of_it), "{found:?}");
+}
+
+#[test]
+fn a_push_without_an_answer_leaves_time_to_find_out_what_became_of_it() {
+    let (server, one, _) = two::<GitServer>();
+    server.keep_silent(1);
+    record(&patient(&one, 6000), "work").unwrap();
+    assert_eq!(recorded(&server), ["work"]);
+}
+
+#[test]
+fn a_machine_that_asks_for_open_runs_does_not_fetch_those_that_are_over() {
+    let (remote, one, _) = two_with_git();
+    end(&one.context(), StatusVerb::Cancel).unwrap();
+    start_as(&one.context(), "run-2", None).unwrap();
+    let other = Machine::with(remote);
+    let fetched = || Remote::refs_in(&other.file(&RunId::new("run-2").unwrap(), "../../../.cache/runs.git"));
+    let refresh = |scope| other.store().refresh(scope, &request()).unwrap();
+    refresh(RefreshScope::Open);
+    assert_eq!(fetched(), ["refs/flow/open/run-2"]);
+    // Its id is taken all the same.
+    let error = start_as(&other.context(), RUN, None).unwrap_err();
+    assert_eq!(error.to_string(), "run run-1 in git:origin exists already");
+    refresh(RefreshScope::All);
+    assert_eq!(fetched(), ["refs/flow/open/run-2", "refs/flow/over/run-1"]);
+    end(&one.context(), StatusVerb::Reopen).unwrap();
+    refresh(RefreshScope::Open);
+    record(&other.context(), "after").unwrap();
+    end(&one.context(), StatusVerb::Cancel).unwrap();
+    // What ended elsewhere is fetched by its name.
+    refresh(RefreshScope::Open);
+    let files = [&one, &other].map(|machine| fs::read_to_string(machine.file(&run_id(), "run.yaml")).unwrap());
+    assert_eq!(files[0], files[1]);
 }
 
 #[test]

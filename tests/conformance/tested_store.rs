@@ -150,9 +150,13 @@ impl Default for Remote {
 impl Remote {
     /// The names of its references.
     pub fn refs(&self) -> Vec<String> {
+        Self::refs_in(self.dir.path())
+    }
+
+    /// The names of the references of a bare repository.
+    pub fn refs_in(dir: &Path) -> Vec<String> {
         let mut git = Command::new("git");
-        let out =
-            git.arg("--git-dir").arg(self.dir.path()).args(["for-each-ref", "--format=%(refname)"]).output().unwrap();
+        let out = git.arg("--git-dir").arg(dir).args(["for-each-ref", "--format=%(refname)"]).output().unwrap();
         String::from_utf8(out.stdout).unwrap().lines().map(str::to_owned).collect()
     }
 

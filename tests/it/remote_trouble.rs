@@ -81,8 +81,13 @@ fn a_start_whose_answer_was_lost_is_repeated_with_its_id() {
     let args = ["start", "build", "--issue", "7", "--goal", "no crash", "--id", "r1", "--json"];
     let mut command = laptop.flow_command();
     command.args(args).args(["--lock-timeout", "2"]);
-    let lost = "case \"$*\" in *push*) \"$git\" \"$@\" > /dev/null 2>&1; exec sleep 20;; esac";
-    let answer = run(with_git(laptop, command, lost), "").exits(74);
+    // From the push on the server is silent.
+    let silent = laptop.path("../silent").display().to_string();
+    let lost = format!(
+        "case \"$*\" in *push*) \"$git\" \"$@\" > /dev/null 2>&1; : > {silent}; exec sleep 20;;
+            *fetch*) if [ -e {silent} ]; then exec sleep 20; fi;; esac"
+    );
+    let answer = run(with_git(laptop, command, &lost), "").exits(74);
     assert_eq!(answer.error()["code"], "unconfirmed");
     let report = laptop.flow(args).ok().json();
     assert_eq!((&report["run_id"], &report["created"]), (&json!("r1"), &json!(false)), "{report}");

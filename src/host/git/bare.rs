@@ -250,11 +250,11 @@ impl BareRepository {
     }
 
     /// The messages of `commit` and the ones before it, the latest first: `count` of them after `skip`. Fewer if they would
-    /// be very long together; none is then one that is too long alone.
+    /// be very long together; `None` if the first one is too long alone.
     ///
     /// # Errors
     /// Why git did not show them.
-    pub fn messages(&self, commit: &str, skip: usize, count: usize) -> Result<Vec<String>, String> {
+    pub fn messages(&self, commit: &str, skip: usize, count: usize) -> Result<Option<Vec<String>>, String> {
         let mut count = count;
         loop {
             let mut command = self.command();
@@ -266,7 +266,7 @@ impl BareRepository {
                 continue;
             }
             if is_cut(&answer.out) {
-                return Err(format!("the message of a commit near {commit} is too long"));
+                return Ok(None);
             }
             if !answer.status.success() {
                 return Err(self.complaint(&answer));
@@ -279,7 +279,7 @@ impl BareRepository {
                     messages.push(format!("{}\n", message.trim_end_matches('\n')));
                 }
             }
-            return Ok(messages);
+            return Ok(Some(messages));
         }
     }
 
