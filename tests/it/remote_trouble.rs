@@ -730,6 +730,16 @@ fn events_that_a_store_lost_when_it_was_put_back_are_told_until_a_person_has_mov
         assert!(told.contains("put back") || told.contains("needs"), "{args:?}: {told}");
     }
     assert!(found(laptop).contains(&json!(["store_lost_events", format!("{why}; {help}")])), "{:?}", found(laptop));
+    // A copy that has lost lines itself says nothing of the store.
+    let copy = laptop.path(".flow/shared/runs/r1/events.jsonl");
+    let log = fs::read_to_string(&copy).unwrap();
+    for kept in [log.lines().skip(1).collect::<Vec<_>>(), log.lines().take(1).collect()] {
+        fs::write(&copy, kept.join("\n") + "\n").unwrap();
+        let proved = laptop.flow(["verify", "r1", "--json"]).stdout;
+        assert!(!proved.contains("put back"), "{kept:?}: {proved}");
+        fs::write(&copy, &log).unwrap();
+    }
+    assert!(codes(laptop).contains(&"store_lost_events".to_owned()));
     // The other machine had none of them.
     server.flow(["resume", "r1"]).ok();
     record(laptop, "r1", "two").ok();

@@ -17,6 +17,12 @@ impl Copies {
             return None;
         }
         let log = copy.log_bytes().ok()??;
+        let scan = LogScan::parse(&log);
+        let has_lost_its_end = scan.last_seq() < copy.noted();
+        if has_lost_its_end || !scan.skipped.is_empty() || !scan.gaps().is_empty() || !scan.doubles().is_empty() {
+            // What a copy lacks that was damaged here says nothing of the store: it is read again first.
+            return None;
+        }
         let known: HashSet<&[u8]> = log.split(|byte| *byte == b'\n').collect();
         for (file, bytes) in &aside {
             let (mut events, mut records) = (0, Vec::new());
