@@ -9,7 +9,8 @@ use crate::engine::{CompletedActivity, EvidenceState};
 use crate::model::{MissingProof, Number, RunStatus, SessionId, is_terminal_control};
 use crate::runs::commands::required_command;
 use crate::runs::{
-    BriefReport, GoingOn, OtherWorktree, Overview, RunPosition, SeenCommands, WorkflowEntry, passed_over_in_words,
+    BriefReport, GoingOn, OtherWorktree, Overview, RunPosition, SeenCommands, Sharing, WorkflowEntry,
+    passed_over_in_words,
 };
 
 /// What the brief of a run begins with.
@@ -126,6 +127,9 @@ pub(super) fn of_run(report: &BriefReport, session: Option<&SessionId>) -> Strin
 fn of_run_and(report: &BriefReport, session: Option<&SessionId>, around: Vec<String>) -> String {
     let verdict = report.position.verdict.as_str();
     let mut lines = vec![line(&report.position), format!("Verdict: {verdict}: {}", quoted(&report.reason))];
+    if let Some(Sharing { store, as_of }) = &report.position.sharing {
+        lines.push(format!("Shared in {}, as of {}; `flow resume` asks the store.", quoted(store), as_of.in_words()));
+    }
     if let Some(branch) = &report.position.other_branch {
         lines.push(format!("It is about the branch {}, which is not checked out.", quoted(branch)));
     }

@@ -314,6 +314,11 @@ fn readers_answer_from_the_copy_when_the_store_is_not_reached_and_writers_refuse
         assert!(shown["notes"][0].as_str().unwrap().starts_with("git:origin was not reached: "), "{shown}");
         let resumed = laptop.flow(["resume", "--json"]).ok().json();
         assert_eq!((&resumed["run_id"], &resumed["store"]), (&json!("r1"), &json!("git:origin")));
+        for args in [["show", "r1"], ["resume", "r1"]] {
+            let told = laptop.flow(args).ok().stdout;
+            let is_told = told.lines().any(|line| line.trim().starts_with("as of") && line.contains("event 2 (2026-"));
+            assert!(is_told, "{told}");
+        }
         for args in [
             vec!["record-activity", "--run-id", "r1", "--id", "two", "--status", "passed"],
             vec!["complete", "r1"],
@@ -509,9 +514,14 @@ fn hooks_and_the_status_line_never_ask_the_network() {
         // Asked for, it would be named as not reached.
         let hud = laptop.flow(["hud", "--session", "s1", "--json"]).ok();
         assert!(hud.stdout.contains("r1") && hud.stderr.is_empty(), "{hud:?}");
-        let payload = json!({ "session_id": "s1", "hook_event_name": "SessionStart", "source": "startup" }).to_string();
-        let told = laptop.flow_with(["hook", "claude", "SessionStart"], &payload).ok();
+        let begun =
+            json!({ "session_id": "s1", "cwd": laptop.root(), "hook_event_name": "SessionStart", "source": "startup" });
+        let told = laptop.flow_with(["hook", "claude-code", "session-start"], &begun.to_string()).ok();
         assert!(!told.stdout.contains("not reached"), "{told:?}");
+        let context = told.json()["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned();
+        let shared = context.lines().find(|line| line.starts_with("Shared in ")).unwrap_or(&context);
+        assert!(shared.starts_with("Shared in \"git:origin\", as of event 1 (2026-"), "{shared}");
+        assert!(shared.ends_with("Z); `flow resume` asks the store."), "{shared}");
     });
     let shown = laptop.flow(["show", "r1", "--json"]).ok().json();
     assert_eq!(shown["as_of"]["reached"], true);

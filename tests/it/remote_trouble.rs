@@ -764,6 +764,7 @@ fn a_reader_waits_once_for_a_store_that_does_not_answer() {
         &["next", "nosuch"],
         &["resume", "nosuch"],
         &["export", "nosuch", "--format", "gantt"],
+        &["fork", "r1"],
     ] {
         let _ = fs::remove_file(&asked);
         let mut command = laptop.flow_command();

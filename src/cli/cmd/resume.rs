@@ -10,7 +10,7 @@ use crate::cli::progress::while_waiting;
 use crate::engine::Verdict;
 use crate::model::{SessionId, StateName, Timestamp, counted};
 use crate::picture::reason_now;
-use crate::runs::{self, ClaimRequest, Context, ResumeReport, ResumeRequest, TreeState, Who};
+use crate::runs::{self, ClaimRequest, Context, ResumeReport, ResumeRequest, Sharing, TreeState, Who};
 
 pub(super) fn run(cx: &Context, args: ResumeArgs, out: &mut Out) -> CliResult {
     let claim = if args.take_over {
@@ -54,6 +54,7 @@ fn fill(report: &ResumeReport, now: Timestamp, page: &mut TextPage) {
     page.head(style, report.verdict.as_str(), &run);
     page.field("why", &reason_now(&report.reason, report.begun_at, now));
     page.each("phase", &report.phase);
+    page.each("as of", report.sharing.as_ref().and_then(Sharing::shown_as_of));
     next(report, page);
     if let Some(claim) = &report.claim {
         let session = claim.session.as_ref().map_or("no session", SessionId::as_str);

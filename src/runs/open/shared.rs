@@ -33,6 +33,17 @@ pub struct SharedAsOf {
     pub reached: bool,
 }
 
+impl SharedAsOf {
+    /// As of which event, and when the store was last reached.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        match self.at {
+            Some(at) => format!("event {} ({at})", self.seq),
+            None => format!("event {}", self.seq),
+        }
+    }
+}
+
 /// The store that a project names and whose runs are not seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct UnseenStore {
@@ -63,6 +74,12 @@ impl UnseenStore {
 }
 
 impl Sharing {
+    /// As of which event a copy is shown, where the store was not reached when it was last asked.
+    #[must_use]
+    pub fn shown_as_of(&self) -> Option<String> {
+        if self.as_of.reached { None } else { Some(self.as_of.in_words()) }
+    }
+
     /// That of a run; `None` if it is of this checkout alone.
     pub(in crate::runs) fn of(store: &dyn RunStore, run: &dyn StoredRun) -> Option<Self> {
         let as_of = run.as_of()?;
@@ -98,6 +115,23 @@ pub(crate) fn ask_store(project: &OpenedProject, scope: RefreshScope) -> Vec<Str
     match refresh(project, scope) {
         Ok(told) => told,
         Err(error) => vec![unreached(project, &error)],
+    }
+}
+
+/// As [`ask_store`], for a command that then writes to the store: it waits as long as that one does. Returns also why the store
+/// did not answer, so that it is not asked once more.
+pub(in crate::runs) fn ask_store_to_write(
+    project: &OpenedProject,
+    scope: RefreshScope,
+) -> (Vec<String>, Option<Error>) {
+    let runs = project.runs();
+    if runs.shared_at().is_none() || runs.not_accepted().is_some() || project.cx.options.is_offline {
+        return (ask_store(project, scope), None);
+    }
+    let asked = project.commit_wait().and_then(|wait| refresh_within(project, scope, wait));
+    match asked {
+        Ok(told) => (told, None),
+        Err(error) => (vec![unreached(project, &error)], Some(error)),
     }
 }
 
@@ -154,10 +188,15 @@ pub(in crate::runs) fn brings_news(project: &OpenedProject, scope: RefreshScope)
 
 /// Brings the copies of shared runs up to date, within the time of a reader. Returns messages about quarantine.
 pub(in crate::runs) fn refresh(project: &OpenedProject, scope: RefreshScope) -> Result<Vec<String>> {
+    refresh_within(project, scope, project.commit_wait()?.min(PATIENCE))
+}
+
+/// The same within `wait`.
+fn refresh_within(project: &OpenedProject, scope: RefreshScope, wait: Duration) -> Result<Vec<String>> {
     if let (Some(at), Some((why, has_answered))) = (project.runs().shared_at(), project.unanswered.get()) {
         return Err(StoreError::Unreached { at, why: why.clone(), has_answered: *has_answered }.into());
     }
-    let answer = project.runs().refresh(scope, &request_to_read(project)?);
+    let answer = project.runs().refresh(scope, &project.cx.write_request(project.cx.now(), wait));
     if let Err(StoreError::Unreached { why, has_answered, .. }) = &answer {
         let _ = project.unanswered.set((why.clone(), *has_answered));
     }

@@ -18,7 +18,7 @@ use crate::runs::error::{Error, Result};
 use crate::runs::open::fault::refusal;
 use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::select::select_run;
-use crate::runs::open::shared::ask_store;
+use crate::runs::open::shared::{ask_store, ask_store_to_write};
 use crate::runs::open::view::{View, for_reading};
 use crate::runs::write::journal;
 use crate::runs::write::new_run::{Creation, holder_of_new_run, known_run, new_run, refuse_same_but_for_case};
@@ -94,7 +94,7 @@ pub struct ForkReport {
 /// [`Error::Refused`] if the definition of today does not have the position, [`Error::Store`] when the fork cannot be written.
 pub fn fork(cx: &Context, request: &ForkRequest) -> Result<ForkReport> {
     let project = cx.project()?;
-    let mut warnings = ask_store(&project, RefreshScope::All);
+    let (mut warnings, unreached) = asked_store(&project, request.local);
     let caller = cx.caller(request.session.clone(), None)?;
     let now = cx.clock.now();
     let parent = select_run(&project, Some(&request.run), request.session.clone())?;
@@ -104,14 +104,14 @@ pub fn fork(cx: &Context, request: &ForkRequest) -> Result<ForkReport> {
     if let Some(known) = known_fork(&project, request, parent.id())? {
         return Ok(known);
     }
+    unreached.map_or(Ok(()), Err)?;
     if let Some(id) = &request.id {
         cx.refuse_id_in_git(project.root(), id)?;
         refuse_same_but_for_case(&project, id)?;
     }
     let (mut view, point) = parent_then(&project, &*parent, request, &mut warnings)?;
     let interviews = view.history.leave_interviews();
-    let token = token_of_new_run(cx, &caller, now)?;
-    let holder = holder_of_new_run(&project, &caller)?;
+    let (token, holder) = (token_of_new_run(cx, &caller, now)?, holder_of_new_run(&project, &caller)?);
     let base = fork_id(request, parent.id(), now)?;
     let mut document = view.history.forked(base.clone(), now, caller.session.clone());
     let here = context_of(&project, &StartRequest::default(), None);
@@ -144,8 +144,8 @@ pub fn fork(cx: &Context, request: &ForkRequest) -> Result<ForkReport> {
     if request.workflow_now {
         events.extend(adoption(&project, parent.id(), machine.as_ref(), &events[0], cx.ids.next(now))?);
     }
-    let is_given = request.id.is_some();
-    let creation = Creation { project: &project, local: request.local, id: &base, is_given, now };
+    let (local, is_given) = (request.local, request.id.is_some());
+    let creation = Creation { project: &project, local, id: &base, is_given, now };
     let created = creation.create(&mut |id| {
         // The parent may have been pruned since it was read, and its evidence with it. While a run is created, none is.
         open_run_exactly(&project, parent.id().as_str())?;
@@ -166,6 +166,15 @@ pub fn fork(cx: &Context, request: &ForkRequest) -> Result<ForkReport> {
     warnings.extend(journal::note(&project, state.document(), now));
     warnings.extend(interviews.iter().map(|document| stays_with(parent.id(), document, run.id())));
     Ok(report_of(&project, &*run, state.document(), token, warnings))
+}
+
+/// What a reader is told of the store, and why it did not answer. A fork of this checkout alone goes on without it.
+fn asked_store(project: &OpenedProject, is_local: bool) -> (Vec<String>, Option<Error>) {
+    if is_local {
+        (ask_store(project, RefreshScope::All), None)
+    } else {
+        ask_store_to_write(project, RefreshScope::All)
+    }
 }
 
 /// That the interview about `document` is not one of the fork.

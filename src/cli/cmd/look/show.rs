@@ -10,7 +10,7 @@ use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{self, TextPage, or_dash, or_empty};
 use crate::engine::LeftUndone;
 use crate::picture::usage_in_words;
-use crate::runs::{self, Context, ShowReport, ShowRequest};
+use crate::runs::{self, Context, Sharing, ShowReport, ShowRequest};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: ShowArgs, out: &mut Out) -> CliResult {
     let run = meant(cx, args.run, out, true)?;
@@ -64,6 +64,7 @@ fn fill(shown: &ShowReport, page: &mut TextPage) {
     }
     page.each("why", shown.end_reason.clone());
     page.each("shared in", shown.sharing.as_ref().map(|sharing| sharing.store.clone()));
+    page.each("as of", shown.sharing.as_ref().and_then(Sharing::shown_as_of));
     let steps = shown.steps.iter();
     let steps =
         steps.map(|step| vec![step.step.to_string(), step.status.to_string(), or_empty(step.skip_reason.as_ref())]);
