@@ -11,7 +11,9 @@ pub fn all_tests(plan: &Plan) -> Result<Vec<Row>, String> {
 
 fn run() -> Result<Vec<Row>, String> {
     let mut tests = Command::new(env!("CARGO"));
-    tests.args(["test", "--locked", "--test", "it"]).env("FLOW_TEST_WHOLE", "1");
+    tests
+        .args(["test", "--locked", "--no-fail-fast", "--test", "it", "--test", "conformance"])
+        .env("FLOW_TEST_WHOLE", "1");
     let output = tests.stderr(Stdio::null()).output().map_err(|error| format!("cargo: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout);
     let ended = |how: &str| text.lines().filter(|line| line.starts_with("test ") && line.ends_with(how)).count();

@@ -14,9 +14,12 @@ use crate::bucket::{Bucket, Fault};
 use crate::git_server::GitServer;
 use crate::memory_carrier::{Broken, MemoryCarrier, TROUBLES, Trouble};
 use crate::promises;
+use crate::support::scaled;
 use crate::tested_store::{Machine, Place, Remote, SharedInGit, TestedStore as _};
 
 pub const RUN: &str = "run-1";
+/// How often two machines race for one issue where everything is tried.
+const ALL_RACES: usize = 100;
 
 /// A place that loses, delays and repeats requests.
 pub trait Faulty: Place + Clone + Default {
@@ -328,7 +331,7 @@ pub fn begin_for_one_issue<P: Place + Clone>(place: &P) {
 }
 
 fn of_two_machines_that_begin_a_run_for_one_issue_one_does<F: Faulty>() {
-    for _ in 0..F::RACES {
+    for _ in 0..scaled(F::RACES, ALL_RACES) {
         begin_for_one_issue(&F::default());
     }
 }
@@ -541,7 +544,7 @@ fn in_git_two_machines_write_one_run_and_its_references_say_whether_it_is_over()
 
 #[test]
 fn in_git_of_two_machines_that_begin_a_run_for_one_issue_one_does() {
-    for _ in 0..5 {
+    for _ in 0..scaled(5, ALL_RACES) {
         begin_for_one_issue(&Remote::default());
     }
 }
