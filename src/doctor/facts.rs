@@ -8,9 +8,8 @@ use std::time::Duration;
 
 use crate::codec::RunText;
 use crate::disk::inspect::{Entry, FileKind, entries};
-use crate::disk::{Disk, Links, USER, both, make_it_yours, owner_in_words, read_plain};
+use crate::disk::{Disk, Links, USER, both, lock_holder, make_it_yours, owner_in_words, read_plain};
 use crate::engine::{Fault, Reconciled, Repair, read_run, reconcile};
-use crate::host::lock_holder;
 use crate::model::{Explain as _, Number, RunId, Seq};
 use crate::store::local::layout::{ACTIVITIES, EVIDENCE, LOCK, LOG, QUARANTINE};
 use crate::store::local::{RunDir, WriterNote};

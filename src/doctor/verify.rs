@@ -110,7 +110,8 @@ pub fn verify(cx: &Context, request: &VerifyRequest) -> Result<VerifyReport> {
         // A writer may be between the line in the log and the files that show it.
         let waited = begun.elapsed();
         if waited >= wait {
-            let holder = facts.note.clone().map(|note| Box::new(note.writer));
+            let note = facts.note.clone().filter(|note| Some(note.writer.pid) == facts.writer);
+            let holder = note.map(|note| Box::new(note.writer));
             return Err(StoreError::Held { at: run.file_path(LOCK).into(), holder, waited }.into());
         }
     };

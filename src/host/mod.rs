@@ -21,7 +21,6 @@ mod group;
 mod http;
 mod ids;
 mod known;
-mod locks;
 mod output;
 mod pass_on;
 mod process;
@@ -59,7 +58,6 @@ pub use ids::Ids;
 #[cfg(feature = "serve")]
 pub(crate) use ids::{SECRET, secret};
 pub use known::{AgentHost, Handler, Hooks, HostEvent, HostHome, Rules, Shape, Trust, Wire};
-pub(crate) use locks::lock_holder;
 pub(crate) use output::{columns, completed_word, reader_left, wants_ascii};
 pub use pass_on::PassOn;
 pub use process::{BadHolder, Holder, Liveness};

@@ -124,11 +124,11 @@ pub enum StoreError {
     #[error("{0}")]
     Hidden(HiddenRun),
     /// Another live process holds the lock.
-    #[error("{at} is held by another process ({}); waited {:.1} s", described(.holder.as_deref()), waited.as_secs_f64())]
+    #[error("{at} is held by another process{}; waited {:.1} s", described(.holder.as_deref()), waited.as_secs_f64())]
     Held {
         /// What is held.
         at: Address,
-        /// Who holds it, if the holder left a note.
+        /// Who holds it, if that is known.
         holder: Option<Box<Writer>>,
         /// How long this process waited.
         waited: Duration,
@@ -411,7 +411,7 @@ fn ends_or_has(is_end: bool) -> &'static str {
 /// Who holds a lock, from the note that the process left in it.
 fn described(holder: Option<&Writer>) -> String {
     match holder {
-        Some(note) => format!("process {}, `{}`, since {}", note.pid, note.command, note.since),
-        None => "another process".to_owned(),
+        Some(note) => format!(" (process {}, `{}`, since {})", note.pid, note.command, note.since),
+        None => ", which flow does not know".to_owned(),
     }
 }

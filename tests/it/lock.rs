@@ -263,3 +263,15 @@ fn the_end_of_a_session_waits_for_no_writer_for_long() {
         assert_eq!(answer.stderr.contains("warning: "), lock != ".flow/state/.lock", "{lock}: {answer:?}");
     }
 }
+
+#[test]
+fn a_busy_lock_names_only_a_process_that_holds_it() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    // Its note stays in the lock.
+    sandbox.flow(["record-activity", "--id", "a"]).ok();
+    let held = std::fs::File::options().write(true).open(sandbox.run_dir("r1").join(".lock")).unwrap();
+    flock(&held, FlockOperation::LockExclusive).unwrap();
+    let refused = sandbox.flow(["record-activity", "--id", "b", "--lock-timeout", "0.1"]).exits(5).stderr;
+    assert!(refused.contains(".lock is held by another process, which flow does not know; waited"), "{refused}");
+}

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use crate::disk::{Dir, File, FileLock, LockOutcome};
+use crate::disk::{Dir, File, FileLock, LockOutcome, is_running, lock_holder};
 use crate::model::{Number, Seq, limits};
 use crate::store::error::StoreError;
 use crate::store::local::layout::LOCK;
 use crate::store::local::note::WriterNote;
-use crate::store::request::WriteRequest;
+use crate::store::request::{WriteRequest, Writer};
 
 /// A held lock. Dropping it releases it.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl Lock {
         let lock = match FileLock::take_or_tell(dir, LOCK, request.wait, tell)? {
             LockOutcome::Ours(lock) => lock,
             LockOutcome::Theirs(file) => {
-                let holder = read_note(&file).map(|note| Box::new(note.writer));
+                let holder = holder_of(&file).map(Box::new);
                 return Err(StoreError::Held { at: dir.join(LOCK).into(), holder, waited: started.elapsed() });
             }
         };
@@ -144,6 +144,16 @@ impl Lock {
         let (Some(lock), Some(padded)) = (&self.lock, padded(&self.note)) else { return false };
         lock.file.write_at(&padded, 0) == Ok(padded.len())
     }
+}
+
+/// Who holds a lock that this process did not get. The note in it is that of the last writer, which may be over.
+fn holder_of(file: &File) -> Option<Writer> {
+    let writer = read_note(file)?.writer;
+    let holds = match file.stat().ok().and_then(|stat| lock_holder(stat.inode)) {
+        Some(holder) => holder == writer.pid,
+        None => writer.pid != std::process::id() && is_running(writer.pid),
+    };
+    holds.then_some(writer)
 }
 
 fn padded(note: &WriterNote) -> Option<Vec<u8>> {

@@ -1,12 +1,21 @@
 //! The holder of a file lock, as the kernel lists it. Takes no lock.
 
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
+
 /// A process that holds a `flock` on the file with this inode, exclusive or shared; `None` if there is none or it is unknown.
 ///
 /// Compares only the inode, because the kernel lists the device number of the superblock, which on some file systems
 /// (btrfs) differs from the one of the file. So a lock on another disk may be mistaken for one on this file.
-#[must_use]
-pub fn lock_holder(inode: u64) -> Option<u32> {
+pub(crate) fn lock_holder(inode: u64) -> Option<u32> {
     holder_in(&std::fs::read_to_string("/proc/locks").ok()?, inode)
+}
+
+/// Whether there is a process with this id.
+pub(crate) fn is_running(pid: u32) -> bool {
+    let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
+    // A process that may not be signalled exists as well.
+    test_kill_process(pid) != Err(Errno::SRCH)
 }
 
 /// Parses `1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF`. A waiting process has `->` after the number.
