@@ -8,6 +8,7 @@
 //! used, so replacing a directory meanwhile has no effect.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt::Debug;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
@@ -18,8 +19,9 @@ use crate::disk::document_dir::{DocumentDir, OldDocument};
 use crate::disk::document_lock::{DocumentLock, Guard};
 use crate::disk::error::Operation;
 use crate::disk::fault::{DocumentError, DocumentFault};
-use crate::disk::file_system::{Disk, DiskFile, Errno, Open, Rename};
+use crate::disk::file_system::{Disk, DiskFile, Errno, Links, Open, Rename};
 use crate::disk::rights::Rights;
+use crate::model::Problem;
 
 /// How often to repeat an edit of a document that another program saves again and again.
 const TRIES: usize = 5;
@@ -50,11 +52,34 @@ pub struct DocumentPlace<'a> {
     pub copy_of: Option<&'a OsStr>,
     /// The digest of a text. It is part of the names of files that are exchanged with the document.
     pub digest: fn(&[u8]) -> String,
+    /// Who knows whether a document that is not there exists all the same.
+    pub absence: &'a dyn Absence,
+}
+
+/// Knows files that are not there and exist all the same, such as those that a sparse checkout leaves out.
+pub trait Absence: Debug {
+    /// Why nothing may take the place of the file at `path`, which is not there; `None` if it does not exist.
+    fn elsewhere(&self, path: &Path) -> Option<Problem>;
+}
+
+/// For files that no one else keeps.
+impl Absence for () {
+    fn elsewhere(&self, _: &Path) -> Option<Problem> {
+        None
+    }
 }
 
 impl DocumentPlace<'_> {
     fn path(&self) -> PathBuf {
         self.root.join(self.relative)
+    }
+
+    /// Refuses to take a document that is not there for one that does not exist, if it exists elsewhere.
+    fn refuse_elsewhere(&self) -> Result<(), DocumentFault> {
+        match self.absence.elsewhere(&self.path()) {
+            Some(problem) => Err(DocumentFault::Elsewhere(problem)),
+            None => Ok(()),
+        }
     }
 }
 
@@ -64,8 +89,13 @@ impl DocumentPlace<'_> {
 /// [`DocumentFault`].
 pub fn read_document(place: &DocumentPlace<'_>) -> Result<Option<String>, DocumentFault> {
     let (parents, name) = split(place.relative)?;
-    let Some(dir) = DocumentDir::open(place.disk, place.root, &parents)? else { return Ok(None) };
-    Ok(dir.read(name, place.limit)?.map(|old| old.text))
+    if let Some(dir) = DocumentDir::open(place.disk, place.root, &parents)?
+        && let Some(old) = dir.read(name, place.limit)?
+    {
+        return Ok(Some(old.text));
+    }
+    place.refuse_elsewhere()?;
+    Ok(None)
 }
 
 /// Replaces the text of a document by the result of `edit`, which gets the old text (`None` if there is no file yet).
@@ -93,6 +123,10 @@ pub fn edit_document<E: std::error::Error + 'static>(
     edit: &mut Edit<'_, E>,
 ) -> Result<(), DocumentError<E>> {
     let (parents, name) = split(place.relative)?;
+    // Before anything is made.
+    if place.disk.look(&place.path(), Links::Refuse) == Err(Errno::NOENT) {
+        place.refuse_elsewhere()?;
+    }
     let dir = DocumentDir::ensure(place.disk, place.root, &parents)?;
     let lock = DocumentLock::take(&dir, name, place.guard, place.wait)?;
     let updated = dir.update(place, name, edit);
@@ -435,6 +469,7 @@ mod tests {
             wait: WAIT,
             copy_of: None,
             digest,
+            absence: &(),
         }
     }
 

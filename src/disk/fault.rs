@@ -63,6 +63,9 @@ pub enum DocumentFault {
         /// The document.
         path: PathBuf,
     },
+    /// The document is not there, and exists all the same.
+    #[error("{0}")]
+    Elsewhere(Problem),
     /// The document's directory belongs to another user, and the system lets no other one write there.
     #[error(transparent)]
     NotOurs(DiskError),
@@ -112,6 +115,7 @@ impl Explain for DocumentFault {
                 .help("try again, or wait longer with --lock-timeout SECONDS; nothing was written"),
             Self::Changing { .. } => new(Kind::Held, "document_changed").help("try again; nothing was written"),
             Self::NotOurs(error) => error.problem(),
+            Self::Elsewhere(problem) => problem.clone(),
             Self::Io { source, .. } => new(Kind::Io, "io_error")
                 .help("nothing was written; try again when the cause is gone")
                 .caused_by(source),

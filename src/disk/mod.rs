@@ -25,7 +25,7 @@ mod unflushed;
 pub(crate) use bounded_log::append_bounded;
 pub(crate) use dir::{Dir, File, NEW_FILE, USER, flush, read_exact_at, read_up_to, write_all};
 pub use dir::{FilePart, Trust};
-pub use document::{DocumentPlace, edit_document, update_document};
+pub use document::{Absence, DocumentPlace, edit_document, update_document};
 pub(crate) use document::{read_document, settle_document};
 pub use document_lock::Guard;
 pub use error::{DiskError, Hazard, Operation};

@@ -239,8 +239,8 @@ fn list(disk: &dyn Disk, path: PathBuf, unreadable: &mut Vec<(PathBuf, String)>)
 /// More than a lock has, in bytes.
 const LOCK_BYTES: usize = 4096;
 
-/// What of a run's directory a record has to write and this caller may not.
-fn unwritable(disk: &dyn Disk, dir: &Path, top: &[Entry]) -> Vec<PathBuf> {
+/// What of the directory of a run, or of the modes, a writer has to write and this caller may not.
+pub(super) fn unwritable(disk: &dyn Disk, dir: &Path, top: &[Entry]) -> Vec<PathBuf> {
     // Without it, nothing in it can be written either.
     if !disk.may_write(dir) {
         return vec![dir.to_owned()];

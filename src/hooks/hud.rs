@@ -73,7 +73,7 @@ pub fn hud(cx: &Context, request: &HudRequest) -> runs::Result<HudReport> {
     let Ok(project) = cx.project() else { return Ok(report) };
     report.unseen_store = UnseenStore::of(&project);
     let scope = ModeScope { session, ..ModeScope::default() };
-    match modes::list(cx, &ModeListRequest { scope, all: false }) {
+    match modes::list_here(cx, &ModeListRequest { scope, all: false }) {
         Ok(listed) => {
             report.modes = listed.active;
             report.modes_unreadable = listed.modes.into_iter().find_map(|mode| mode.error);

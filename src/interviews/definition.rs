@@ -30,6 +30,17 @@ pub(super) fn scripts(catalog: &Catalog) -> Vec<Script> {
     names.iter().filter_map(|name| script(catalog, name).ok()).collect()
 }
 
+/// The path below `.flow` of the project's own script called `name`; `None` if it is there, or if there can be none.
+///
+/// # Errors
+/// When its directory cannot be read.
+pub(super) fn absent_script(catalog: &Catalog, name: &str) -> Result<Option<String>> {
+    let Ok(id) = WorkflowId::new(name) else { return Ok(None) };
+    let file = format!("{id}{SUFFIX}");
+    let is_there = catalog.own(Some(FOLDER))?.is_some_and(|folder| !matches!(folder.read(&file), Ok(None)));
+    Ok(if is_there { None } else { Some(format!("{FOLDER}/{file}")) })
+}
+
 /// The script called `name`.
 ///
 /// # Errors

@@ -73,6 +73,7 @@ impl DocumentFile {
             wait: self.wait,
             copy_of: self.copy_of.as_deref(),
             digest,
+            absence: &self.cx,
         }
     }
 
@@ -157,7 +158,14 @@ fn beside(cx: &Context, dir: &Path) -> Context {
 
 /// The script called `name`.
 pub(super) fn script(file: &DocumentFile, name: &str) -> Result<Script> {
-    definition::script(&file.cx.catalog(file.cx.project_if_any()?.as_ref()), name)
+    let project = file.cx.project_if_any()?;
+    let catalog = file.cx.catalog(project.as_ref());
+    if let Some(project) = &project
+        && let Some(own) = definition::absent_script(&catalog, name)?
+    {
+        file.cx.refuse_left_out(project.root(), &format!(".flow/{own}"))?;
+    }
+    definition::script(&catalog, name)
 }
 
 /// The script of the interview in `document`.

@@ -116,6 +116,10 @@ fn known_in(
             continue;
         }
         let Ok(file) = DocumentFile::at(cx, &named(&document)) else { continue };
+        // Lists are no place to ask git for one that a sparse checkout leaves out.
+        if !cx.disk.is_file(&file.path()) {
+            continue;
+        }
         let Ok(Some(text)) = file.read() else { continue };
         // A link could lead out of it as well.
         if path_in(&file, root) != Some(noted) || file.document(&text).is_without_pad() {

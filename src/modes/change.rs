@@ -10,7 +10,9 @@ use crate::codec::{RunText, parse_json};
 use crate::host::{Holder, Liveness};
 use crate::model::{ModeName, RunId, Scope, SessionId, Suggestion, Timestamp, mode_file, named};
 use crate::modes::error::{Error, Result, refused};
-use crate::modes::load::{ModeScope, ScopeReport, board, commit, concerned, mode, names, scope_of};
+use crate::modes::load::{
+    ModeScope, ScopeReport, board, commit, concerned, mode, names, policy_for_command, refuse_left_out, scope_of,
+};
 use crate::modes::policy::{Admission, DenialKind, ModeOutcome, Policy, read_outcome, says_inactive, text_of};
 use crate::modes::state::{Board, ModeDraft, ModeEnd, ModeRefusal, RequestDetails, why_over};
 use crate::modes::state_dir::LockedState;
@@ -176,7 +178,7 @@ pub struct ModeWriteReport {
 /// `unreadable_state` when the file of a mode in the scope cannot be read. A denial is not an error: it is in the
 /// report.
 pub fn request(cx: &Context, request: &ModeRequest) -> Result<ModeRequestReport> {
-    let (policy, _) = definition::policy_of(&cx.catalog(cx.project().ok().as_ref()))?;
+    let (policy, _) = policy_for_command(cx)?;
     let mode = mode(&policy, &request.mode)?;
     let scope = scope_of(cx, &request.scope)?;
     let run = run_meant(cx, request.run.as_deref())?;
@@ -235,7 +237,7 @@ pub fn request(cx: &Context, request: &ModeRequest) -> Result<ModeRequestReport>
 /// # Errors
 /// `mode_denied`, or the code of another rule that forbids it; then nothing is written.
 pub fn write(cx: &Context, request: &ModeWriteRequest) -> Result<ModeWriteReport> {
-    let (policy, _) = definition::policy_of(&cx.catalog(cx.project().ok().as_ref()))?;
+    let (policy, _) = policy_for_command(cx)?;
     let mode = mode(&policy, &request.mode)?;
     let scope = scope_of(cx, &request.scope)?;
     let mut fields = request.fields.clone();
@@ -286,6 +288,7 @@ pub(super) fn change_modes<T>(
     let now = project.cx.clock.now();
     let wait = if cause == Cause::SessionEnd { HOOK_WAIT } else { project.cx.lock_wait()? };
     let request = project.cx.write_request(now, wait);
+    refuse_left_out(project)?;
     project.keep_out_of_git(&request)?;
     let state = project.make_state()?;
     if let Some(session) = scope.session().filter(|_| cause != Cause::SessionEnd) {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::{Explain as _, MODE_FILE, ModeName, RunId, Scope, SessionId, VISIBLE, mode_file};
 use crate::modes::change::{Cause, change_modes, end_session_of_modes};
 use crate::modes::error::{Error, Result};
-use crate::modes::load::{ModeScope, ScopeReport, board, mode, names, read, scope_of};
+use crate::modes::load::{ModeScope, ScopeReport, board, mode, names, read, refuse_left_out, scope_of};
 use crate::modes::policy::{Policy, text_of};
 use crate::modes::state::{ModeDraft, ModeState};
 use crate::modes::state_dir::StateDir;
@@ -70,6 +70,7 @@ fn end_modes(cx: &Context, request: &ModeEndRequest, end: End) -> Result<ModeEnd
     let mut report = ModeEndReport { ended: Vec::new(), active: Vec::new(), changed: false, warnings: Vec::new() };
     // Without a project no mode is active, as in one that has none yet.
     let Some(project) = cx.project_if_any()? else { return Ok(report) };
+    refuse_left_out(&project)?;
     let Some(state) = project.state()? else { return Ok(report) };
     let scope = if all { Scope::Root } else { scope_of(cx, asked)? };
     let scopes = if all { state.all_scopes()? } else { vec![scope.clone()] };

@@ -7,6 +7,7 @@ use thiserror::Error;
 use crate::codec::violations::{all, first_with_line};
 use crate::codec::{Violation, similar};
 use crate::model::{Explain, Help, Kind, Problem, Suggestion, did_you_mean, mode_file};
+use crate::modes::load::MERGE;
 use crate::modes::policy::{LifecycleFault, PhaseFault};
 use crate::modes::say;
 use crate::modes::state::{Board, ModeRefusal};
@@ -62,7 +63,8 @@ pub(super) fn refused(state: &StateDir, board: &Board, refusal: &ModeRefusal) ->
             let file = state.file_path(scope, &mode_file(mode));
             let file = file.display();
             let message = format!("{file} cannot be read, so flow cannot tell whether {mode} is active: {why}");
-            let help = Help::from("repair it, or clear it: ") + say::clear_command(mode, scope);
+            let first = if why == MERGE { "settle the merge in it" } else { "repair it" };
+            let help = Help::from(format!("{first}, or clear it: ")) + say::clear_command(mode, scope);
             Problem::new(Kind::Damaged, "unreadable_state", message).help(help + "; its bytes are kept in quarantine")
         }
         ModeRefusal::Lifecycle { mode, fault: LifecycleFault::UnknownOutcome { field, value } } => {

@@ -6,17 +6,19 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use crate::catalog::Origin;
 use crate::codec::digest;
 use crate::host::Ids;
 use crate::model::{
     Event, EventKind, Kind, ModeFile, ModesChanged, Problem, Scope, SessionId, TextDigest, Timestamp, VISIBLE,
     did_you_mean, limits, mode_file,
 };
+use crate::modes::definition;
 use crate::modes::error::{Result, short};
 use crate::modes::policy::{Mode, Policy};
 use crate::modes::state::{Board, ChangedFile, ModeDraft, ModeState, Visible};
 use crate::modes::state_dir::{LockedState, StateFile, StateFiles};
-use crate::runs::context::Context;
+use crate::runs::context::{Context, OpenedProject};
 
 /// The scope that the caller names.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -55,6 +57,23 @@ impl std::fmt::Display for ScopeReport {
             Some(session) => write!(f, "session {session}"),
         }
     }
+}
+
+/// Refuses to take the modes' files or their policy for missing where a sparse checkout leaves them out.
+pub(super) fn refuse_left_out(project: &OpenedProject) -> Result<()> {
+    for path in [".flow/state", ".flow/modes.yaml"] {
+        project.cx.refuse_left_out(project.root(), path)?;
+    }
+    Ok(())
+}
+
+/// The policy for a command about modes, and its origin.
+pub(super) fn policy_for_command(cx: &Context) -> Result<(Policy, Origin)> {
+    let project = cx.project();
+    if let Ok(project) = &project {
+        refuse_left_out(project)?;
+    }
+    definition::policy_of(&cx.catalog(project.as_ref().ok()))
 }
 
 /// The scope of a command: the one that the caller names, otherwise the session in the environment, otherwise the root
@@ -139,8 +158,19 @@ pub(super) fn read(file: &StateFile) -> ModeState {
     }
 }
 
+/// Why a file in which git left both sides of a merge says nothing.
+pub(crate) const MERGE: &str = "it has the conflict markers of a merge, which a person has to settle";
+
+/// Whether git left both sides of a merge in a text.
+fn is_merge(bytes: &[u8]) -> bool {
+    bytes.split(|&byte| byte == b'\n').any(|line| line.starts_with(b"<<<<<<< "))
+}
+
 /// The state in the text of a file.
 pub(crate) fn parse(bytes: &[u8]) -> ModeState {
+    if is_merge(bytes) {
+        return ModeState::Broken(MERGE.to_owned());
+    }
     match serde_json::from_slice::<Value>(bytes) {
         Ok(Value::Object(state)) => ModeState::Known(state),
         Ok(_) => ModeState::Broken("it is not a JSON object".to_owned()),

@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use crate::catalog::Origin;
 use crate::model::ModeName;
-use crate::modes::definition;
 use crate::modes::error::Result;
+use crate::modes::load::policy_for_command;
 use crate::modes::policy::{Admission, DenialKind, Mode, ModeKind, Policy};
 use crate::runs::context::Context;
 
@@ -48,7 +48,7 @@ pub struct PolicyRow {
 /// When the policy of the project is invalid.
 pub fn table(cx: &Context) -> Result<PolicyReport> {
     let project = cx.project();
-    let (policy, origin) = definition::policy_of(&cx.catalog(project.as_ref().ok()))?;
+    let (policy, origin) = policy_for_command(cx)?;
     let (mut modes, mut table) = (Vec::new(), Vec::new());
     for mode in policy.modes() {
         modes.push(PolicyMode { mode: mode.name.clone(), kind: mode.kind, aliases: mode.aliases.clone() });

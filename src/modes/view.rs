@@ -7,7 +7,9 @@ use serde_json::{Map, Value};
 use crate::model::{MODE_FILE, ModeName, Scope, VISIBLE, mode_file};
 use crate::modes::change::is_dead;
 use crate::modes::error::{Result, refused};
-use crate::modes::load::{ModeScope, ScopeReport, board, mode, names, parse, read, scope_of};
+use crate::modes::load::{
+    ModeScope, ScopeReport, board, mode, names, parse, policy_for_command, read, refuse_left_out, scope_of,
+};
 use crate::modes::policy::{ModeOutcome, OutcomeSource, Policy, Reading, read_outcome, says_active, text_of};
 use crate::modes::state::{Board, ModeRefusal, ModeState, says_ended, why_over};
 use crate::modes::state_dir::StateDir;
@@ -136,6 +138,12 @@ pub struct OutcomeReport {
 /// # Errors
 /// When the files cannot be read. A file whose content is invalid is listed with the reason.
 pub fn list(cx: &Context, request: &ModeListRequest) -> Result<ModeListReport> {
+    refuse_left_out(&cx.project()?)?;
+    list_here(cx, request)
+}
+
+/// As [`list`], of the files that are in the checkout: a status line has no time to ask git for others.
+pub(crate) fn list_here(cx: &Context, request: &ModeListRequest) -> Result<ModeListReport> {
     let project = cx.project()?;
     let scope = if request.all { Scope::Root } else { scope_of(cx, &request.scope)? };
     let (active, modes, warnings) = (Vec::new(), Vec::new(), Vec::new());
@@ -211,7 +219,7 @@ pub struct ModeShowRequest {
 pub fn show(cx: &Context, request: &ModeShowRequest) -> Result<ModeShowReport> {
     let scope = &request.scope;
     let project = cx.project()?;
-    let (policy, _) = definition::policy_of(&project.catalog())?;
+    let (policy, _) = policy_for_command(cx)?;
     let mode = mode(&policy, &request.mode)?;
     let view = scope_of(cx, scope)?;
     let absent = ModeShowReport {

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::catalog::names_a_file;
-use crate::disk::Links;
-use crate::model::{RunId, Suggestion};
+use crate::disk::{Links, read_named};
+use crate::model::{Explain as _, RunId, Suggestion, limits};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::path::path_argument;
 use crate::store::Project;
@@ -69,7 +69,18 @@ pub(in crate::runs) fn interview_command(
     let go_on = Suggestion::flow("interview run").value(named.clone()).in_project(place.as_deref());
     let command = go_on.option("run-id", run.as_str());
     if project.cx.disk.look(&path, Links::Follow).is_ok() {
+        // Until then the command would be refused.
+        let text = read_named(&*project.cx.disk, &path, limits::INTERVIEW_BYTES).unwrap_or_default();
+        if text.split(|&byte| byte == b'\n').any(|line| line.starts_with(b"<<<<<<< ")) {
+            return Err(format!(
+                "{document} has the conflict markers of a merge: settle it, then go on with `{command}`"
+            ));
+        }
         return Ok(command);
+    }
+    if let Err(left_out) = project.cx.refuse_left_out_path(&path) {
+        let help = left_out.problem().help.unwrap_or_default();
+        return Err(format!("{}: {help}", left_out.one_line()));
     }
     // Its document stays in the checkout where it began.
     let gone = if project.runs().copies_with(run).is_some() {

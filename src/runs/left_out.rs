@@ -4,8 +4,8 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use crate::catalog::{Catalog, FoundWorkflow, Origin, names_a_file};
-use crate::disk::Links;
-use crate::model::{Kind, Problem, RunId, WorkflowId, quoted};
+use crate::disk::{Absence, Links};
+use crate::model::{Explain as _, Kind, Problem, RunId, WorkflowId, quoted};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 
@@ -13,11 +13,23 @@ use crate::runs::error::{Error, Result};
 pub(crate) const ATTRIBUTES: &str = ".flow/.gitattributes";
 
 impl Context {
-    /// Refuses to go on as if `path`, relative to `root`, did not exist, if git has it and a sparse checkout leaves it out.
+    /// Refuses to go on as if `path`, relative to `root`, did not exist, if git has it or something below it and a sparse
+    /// checkout leaves that out.
     pub(crate) fn refuse_left_out(&self, root: &Path, path: &str) -> Result<()> {
-        let is_here =
-            self.left_out_files(root, path)?.is_empty() && self.left_out_files(root, &format!("{path}/**"))?.is_empty();
-        if is_here { Ok(()) } else { Err(self.left_out(root, path)) }
+        let left_out = self.git.left_out_at(root, path).map_err(unknown)?;
+        // By cones, only directories can be added.
+        let is_file = left_out.iter().all(|file| file == path);
+        if left_out.is_empty() { Ok(()) } else { Err(self.left_out_entry(root, path, is_file)) }
+    }
+
+    /// As [`Self::refuse_left_out`], for the path of a file or directory that may be in a checkout.
+    pub(crate) fn refuse_left_out_path(&self, path: &Path) -> Result<()> {
+        // Most checkouts are not sparse, and this is looked up without git.
+        let Some(top) = path.parent().and_then(|parent| self.git.top(parent)) else { return Ok(()) };
+        match path.strip_prefix(&top).ok().and_then(Path::to_str) {
+            Some(path) => self.refuse_left_out(&top, path),
+            None => Ok(()),
+        }
     }
 
     /// Refuses to begin a run with an id that a caller brought, if git has a run of this id whose files were removed here.
@@ -60,12 +72,7 @@ impl Context {
     /// # Errors
     /// `left_out_unknown` if the checkout may be sparse and git does not tell.
     pub(crate) fn left_out_files(&self, root: &Path, path: &str) -> Result<Vec<String>> {
-        self.git.left_out(root, path).map_err(|why| {
-            let message = format!("git does not tell which files this sparse checkout leaves out: {why}");
-            Problem::new(Kind::Io, "left_out_unknown", message)
-                .help("make git work here and run the command again; nothing was written")
-                .into()
-        })
+        self.git.left_out(root, path).map_err(unknown)
     }
 
     /// The error that a sparse checkout leaves out the whole `.flow`, for a caller who found none. Asks git.
@@ -79,7 +86,10 @@ impl Context {
     /// The error that a sparse checkout leaves out `path`, relative to `root`.
     pub(crate) fn left_out(&self, root: &Path, path: &str) -> Error {
         let is_file = [".md", ".gitattributes", ".yaml", ".mmd", ".jsonl"].iter().any(|end| path.ends_with(end));
-        // By cones, only directories can be added.
+        self.left_out_entry(root, path, is_file)
+    }
+
+    fn left_out_entry(&self, root: &Path, path: &str, is_file: bool) -> Error {
         let dir = match path.rsplit_once('/') {
             Some((dir, _)) if is_file && self.git.has_cones(root) => dir,
             _ => path,
@@ -126,7 +136,21 @@ impl Context {
 
     /// The files in `.flow` of the project in `root` that tell git what to do, and that a sparse checkout leaves out.
     pub(crate) fn left_out_rules(&self, root: &Path) -> Result<Vec<&'static str>> {
-        let is_here = self.left_out_files(root, ATTRIBUTES)?.is_empty();
-        Ok(if is_here { Vec::new() } else { vec![".gitattributes"] })
+        let left_out = self.left_out_files(root, ".flow/.git*")?;
+        let rules = [".gitattributes", ".gitignore"].into_iter();
+        Ok(rules.filter(|name| left_out.iter().any(|file| file.ends_with(name))).collect())
     }
+}
+
+impl Absence for Context {
+    fn elsewhere(&self, path: &Path) -> Option<Problem> {
+        self.refuse_left_out_path(path).err().map(|left_out| left_out.problem())
+    }
+}
+
+fn unknown(why: String) -> Error {
+    let message = format!("git does not tell which files this sparse checkout leaves out: {why}");
+    Problem::new(Kind::Io, "left_out_unknown", message)
+        .help("make git work here and run the command again; nothing was written")
+        .into()
 }

@@ -54,6 +54,7 @@ pub fn workflow_new(cx: &Context, request: &WorkflowNewRequest) -> Result<Workfl
         wait: project.commit_wait()?,
         copy_of: None,
         digest,
+        absence: cx,
     };
     let known = workflow_list(cx)?.workflows.into_iter().find(|workflow| workflow.id == request.id.as_str());
     let instead_of = known.map(|workflow| workflow.origin);

@@ -30,6 +30,7 @@ pub(super) fn name_store(project: &OpenedProject, name: &StoreName) -> Result<bo
         wait: project.commit_wait()?,
         copy_of: None,
         digest,
+        absence: &project.cx,
     };
     update_document(&place, &mut |old| with_store(old.unwrap_or_default(), name)).map_err(|error| match error {
         DocumentError::Fault(fault) => fault.into(),

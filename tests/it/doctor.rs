@@ -433,6 +433,16 @@ const LEFT: &[Damage] = &[
         hurt: |past| past.put("../../state/events.jsonl", "<<<<<<< HEAD\n"),
     },
     Damage {
+        code: "unreadable",
+        path: "/state/events.jsonl",
+        hurt: |past| past.put("../../state/events.jsonl", "\n".repeat(1 << 17)),
+    },
+    Damage {
+        code: "unreadable",
+        path: "/state/events.jsonl",
+        hurt: |past| past.put("../../state/events.jsonl", "\0\n".repeat(1 << 17)),
+    },
+    Damage {
         code: "twin_runs",
         path: "/runs/RUN-a",
         hurt: |past| {

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::codec::digest;
 use crate::disk::{
-    Dir, Disk, DocumentError, DocumentFault, DocumentPlace, Errno, FileType, Guard, Links, NoRoot, Operation, Trust,
+    Dir, DocumentError, DocumentFault, DocumentPlace, Errno, FileType, Guard, Links, NoRoot, Operation, Trust,
     edit_document, read_document, read_named, root_of, settle_document,
 };
 use crate::hooks::settings::AgentHost;
@@ -22,7 +21,7 @@ use crate::runs::{Context, Error, Result, UserNote};
 pub(super) struct UserFile {
     /// The path, with links.
     pub(super) path: PathBuf,
-    disk: Arc<dyn Disk>,
+    cx: Context,
     /// The directory that links must not leave; `None` if they may lead anywhere.
     within: Option<PathBuf>,
     wait: Duration,
@@ -100,12 +99,12 @@ impl UserFile {
 
     /// The file at `path`, which is absolute. Links are followed, but must not leave the directory `within`.
     pub(super) fn of_path(cx: &Context, path: PathBuf, within: Option<PathBuf>) -> Result<Self> {
-        Ok(Self { path, disk: Arc::clone(&cx.disk), within, wait: cx.lock_wait()? })
+        Ok(Self { path, cx: cx.clone(), within, wait: cx.lock_wait()? })
     }
 
     /// The deepest directory on the way to the file that exists, without links, and the rest of the path.
     fn followed(&self) -> std::result::Result<(PathBuf, PathBuf), DocumentFault> {
-        let Self { disk, path, .. } = self;
+        let Self { cx: Context { disk, .. }, path, .. } = self;
         let target = match disk.look(path, Links::Refuse) {
             // Tools that manage such files use links.
             Ok(stat) if stat.kind == FileType::Symlink => disk.canonical(path).map_err(|errno| match errno {
@@ -159,7 +158,7 @@ impl UserFile {
 
     fn place<'p>(&'p self, root: &'p Path, relative: &'p Path) -> DocumentPlace<'p> {
         DocumentPlace {
-            disk: &*self.disk,
+            disk: &*self.cx.disk,
             root,
             relative,
             limit: limits::SETTINGS_BYTES,
@@ -168,6 +167,7 @@ impl UserFile {
             wait: self.wait,
             copy_of: None,
             digest,
+            absence: &self.cx,
         }
     }
 }

@@ -51,11 +51,23 @@ impl Git {
     /// # Errors
     /// Why git did not tell.
     pub fn left_out(&self, dir: &Path, path: &str) -> Result<Vec<String>, String> {
+        self.left_out_of(dir, &format!(":(glob){path}"))
+    }
+
+    /// As [`Self::left_out`], for the file or directory `path` and what is below it.
+    ///
+    /// # Errors
+    /// As [`Self::left_out`].
+    pub fn left_out_at(&self, dir: &Path, path: &str) -> Result<Vec<String>, String> {
+        self.left_out_of(dir, &format!(":(literal){path}"))
+    }
+
+    fn left_out_of(&self, dir: &Path, paths: &str) -> Result<Vec<String>, String> {
         let mut left_out = Vec::new();
         if !self.may_be_sparse(dir) {
             return Ok(left_out);
         }
-        let question = ["ls-files", "-t", "-z", "--", &format!(":(glob){path}")];
+        let question = ["ls-files", "-t", "-z", "--", paths];
         let out = self.whole_answer(dir, &question, Instant::now() + self.limit)?;
         for entry in out.split(|&byte| byte == 0) {
             // `S` marks what is not in the tree on purpose.

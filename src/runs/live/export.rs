@@ -80,6 +80,7 @@ pub fn save_export(cx: &Context, named: &Path, text: &str) -> Result<(PathBuf, O
         wait: cx.lock_wait()?,
         copy_of: None,
         digest,
+        absence: cx,
     };
     let missing = path.ancestors().skip(1).take_while(|dir| !cx.disk.is_dir(dir));
     let made = missing.last().map(Path::to_owned);

@@ -2,7 +2,7 @@
 
 use crate::engine::{Attempt, Fault, History, Repair, is_free, pinned, read_run, reconcile};
 use crate::machine::Machine;
-use crate::model::{Activity, EventKind, LastSeen, RunId, Seq, limits};
+use crate::model::{Activity, EventKind, Explain as _, LastSeen, RunId, Seq, limits};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::fault::refusal;
@@ -76,7 +76,14 @@ pub(crate) fn for_reading(project: &OpenedProject, run: &dyn StoredRun) -> Resul
     let text = run.text()?;
     let mut notes = notes_of_shared(run);
     if text.is_none() {
-        notes.push("run.yaml is missing; the next record rebuilds it from the log".to_owned());
+        let path = run.address(Document::Text).from(project.root());
+        notes.push(match project.cx.refuse_left_out(project.root(), &path) {
+            Ok(()) => "run.yaml is missing; the next record rebuilds it from the log".to_owned(),
+            Err(left_out) => {
+                let help = left_out.problem().help.unwrap_or_default();
+                format!("{}: {help}", left_out.one_line())
+            }
+        });
     }
     // Read the log after run.yaml, so that it is never behind it.
     let log = run.log()?;

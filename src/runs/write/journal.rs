@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::codec::{Artifact, JournalHead, append_artifact, coerce, digest, has_artifact_of_run};
 use crate::disk::{DocumentPlace, Errno, Guard, Links, update_document};
-use crate::model::{Explain as _, RunDocument, Timestamp, issue_file_part, limits};
+use crate::model::{RunDocument, Timestamp, issue_file_part, limits};
 use crate::runs::context::OpenedProject;
 
 /// How long to wait for another writer of the journal.
@@ -83,10 +83,6 @@ fn append(project: &OpenedProject, run: &RunDocument, now: Timestamp, only_first
     if let Some(why) = refuse_path(&relative) {
         return Some(format!("the journal {} was not updated: {why}", relative.display()));
     }
-    let path = relative.to_string_lossy();
-    if let Err(left_out) = project.cx.refuse_left_out(project.root(), &path) {
-        return Some(format!("the journal {path} was not updated: {}", left_out.one_line()));
-    }
     let place = DocumentPlace {
         disk: &*project.cx.disk,
         root: project.root(),
@@ -97,6 +93,7 @@ fn append(project: &OpenedProject, run: &RunDocument, now: Timestamp, only_first
         wait: WAIT,
         copy_of: None,
         digest,
+        absence: &project.cx,
     };
     let written = update_document(&place, &mut |text| match text {
         Some(text) if only_first && has_artifact_of_run(text, run.id.as_str()) => Ok(text.to_owned()),

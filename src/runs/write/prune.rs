@@ -113,6 +113,9 @@ pub fn prune(cx: &Context, request: &PruneRequest) -> Result<PruneReport> {
     }
     // A prune adds a line to it.
     cx.refuse_left_out(project.root(), ATTRIBUTES)?;
+    if let Some(to) = &to {
+        cx.refuse_left_out_path(&to.flow)?;
+    }
     let ids: Vec<_> = report.pruned.iter().map(|run| run.run_id.clone()).collect();
     let write = cx.write_request(cx.now(), project.commit_wait()?);
     let place = match &to {

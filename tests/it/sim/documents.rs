@@ -45,6 +45,7 @@ impl Case {
 
     fn put(self, disk: &dyn Disk, text: Option<&str>) -> Result<(), DocumentError<Infallible>> {
         let place = DocumentPlace {
+            absence: &(),
             disk,
             root: Path::new(HERE),
             relative: Path::new(DOCUMENT),
