@@ -70,5 +70,6 @@ pub(crate) use signal::{Watch as SignalWatch, end_by};
 pub(crate) use stream::open_stream;
 pub(crate) use tree::checkout_place;
 #[doc(hidden)]
+pub(crate) use tree::{TREE_CACHE_BEGINS, checkout_place};
 pub use tree::{InputFiles, InputGlobs, KnownTree, Tree, read_tree};
 pub(crate) use watch::Watcher;

@@ -12,7 +12,7 @@ use crate::host::tree::entry::{EntryKind, FileStamp};
 use crate::model::DiskTime;
 
 /// What a cache begins with. Change it with the format.
-const BEGINS: &[u8] = b"flow tree 1\n";
+pub(crate) const BEGINS: &[u8] = b"flow tree 1\n";
 /// The length of the digest at its end, which shows that it is whole.
 const SUM: usize = 8;
 /// The length of an entry without its path.

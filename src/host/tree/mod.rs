@@ -13,6 +13,7 @@ mod place;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use cache::BEGINS as TREE_CACHE_BEGINS;
 pub use cache::KnownTree;
 pub use digest::{Tree, read_tree};
 pub use input::{InputFiles, InputGlobs};

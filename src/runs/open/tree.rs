@@ -5,8 +5,8 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::PathBuf;
 
 use crate::host::{
-    AskedForFiles, InputFiles, InputGlobs, KnownTree, Tree, TreeChanges, TreeFiles, checkout_place, is_own_path,
-    read_tree,
+    AskedForFiles, InputFiles, InputGlobs, KnownTree, TREE_CACHE_BEGINS, Tree, TreeChanges, TreeFiles, checkout_place,
+    is_own_path, read_tree,
 };
 use crate::model::TreeSnapshot;
 use crate::runs::context::OpenedProject;
@@ -88,7 +88,7 @@ impl FilesRead {
         let globs = InputGlobs::parse(inputs)?;
         let which = if globs.is_empty() { TreeCache::Listed } else { TreeCache::WithInputs };
         // Read while git lists the files.
-        let cache = project.tree_cache(which);
+        let cache = project.tree_cache(which, TREE_CACHE_BEGINS);
         let known = KnownTree::of(&cache);
         let listed = list()?;
         let is_outside = listed.is_none();

@@ -6,8 +6,8 @@ use crate::store::error::StoreError;
 use crate::store::local::layout::{CACHE, INPUTS, TREE, TREE_CLOCK};
 use crate::store::local::project::Project;
 
-/// The largest cache of digests, in bytes; enough for some million files.
-const TREE_BYTES: usize = 512 << 20;
+/// The largest cache of digests, in bytes; enough for some hundred thousand files. A larger one is none.
+const TREE_BYTES: usize = 64 << 20;
 
 /// Which files a cache of digests has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,14 +28,21 @@ impl TreeCache {
 }
 
 impl Project {
-    /// The cache of digests of the checkout's files; empty if there is none.
-    pub(crate) fn tree_cache(&self, which: TreeCache) -> Vec<u8> {
+    /// The cache of digests of the checkout's files; empty if there is none that `begins` as one does.
+    pub(crate) fn tree_cache(&self, which: TreeCache, begins: &[u8]) -> Vec<u8> {
         let Ok(Some(cache)) = self.flow.find_dir(CACHE) else { return Vec::new() };
+        match cache.read_part(which.name(), 0, begins.len()) {
+            Ok(Some(part)) if part.bytes == begins && part.len <= TREE_BYTES as u64 => {}
+            _ => return Vec::new(),
+        }
         cache.read(which.name(), TREE_BYTES).ok().flatten().unwrap_or_default()
     }
 
     /// Keeps the digests of the checkout's files.
     pub(crate) fn keep_tree_cache(&self, which: TreeCache, bytes: &[u8]) -> Result<(), StoreError> {
+        if bytes.len() > TREE_BYTES {
+            return Ok(());
+        }
         Ok(replace_unflushed(&self.cache()?, which.name(), bytes)?)
     }
 
