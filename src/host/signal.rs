@@ -19,7 +19,9 @@ const ENDING: [i32; 8] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SI
 static CAME: AtomicUsize = AtomicUsize::new(0);
 /// Whether no command runs and no screen is shown.
 static IDLE: AtomicBool = AtomicBool::new(true);
-/// Locked while one of the three changes.
+/// The signals, as bits, that end this program unless they are watched for.
+static OURS: AtomicUsize = AtomicUsize::new(0);
+/// Locked while one of the others changes.
 static WATCHED: Mutex<Watched> = Mutex::new(Watched { installed: false, users: 0 });
 
 struct Watched {
@@ -60,6 +62,16 @@ impl Watch {
 
     /// Stops watching. Returns a signal that came before; a later one ends this program.
     pub(crate) fn end(self) -> Option<i32> {
+    /// Stops watching. Ends this program by a signal that came, unless something else watches too, which has to see to it, or
+    /// a program that uses this library handles the signal itself.
+    pub(crate) fn end_program(self) {
+        std::mem::forget(self);
+        let Some(number) = leave() else { return };
+        if IDLE.load(Ordering::SeqCst) && OURS.load(Ordering::SeqCst) >> number & 1 == 1 {
+            end_by(number);
+        }
+    }
+
         std::mem::forget(self);
         leave()
     }
@@ -95,6 +107,7 @@ fn install() -> io::Result<()> {
         }
     }
     Ok(())
+            OURS.fetch_or(1 << signal, Ordering::SeqCst);
 }
 
 /// Ends this program with the default effect of `signal`.

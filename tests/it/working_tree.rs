@@ -367,11 +367,28 @@ fn ended_resume(sandbox: &Sandbox, signal: Signal, git: &(std::ffi::OsString, Pa
         assert!(Instant::now() < until, "git is not asked");
         std::thread::sleep(Duration::from_millis(2));
     }
+    // Most gits have answered before it pays to watch for signals.
+    while signal != Signal::KILL && !catches(child.id(), signal) {
+        assert!(Instant::now() < until, "nothing watches for {signal:?}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
     kill_process(Pid::from_child(&child), signal).unwrap();
     assert_eq!(answered(child).code, None, "{signal:?}");
     let asked: i32 = fs::read_to_string(mark).unwrap().trim().parse().unwrap();
-    kill_process(Pid::from_raw(asked).unwrap(), Signal::KILL).unwrap();
+    if signal == Signal::KILL {
+        kill_process(Pid::from_raw(asked).unwrap(), Signal::KILL).unwrap();
+    }
+    // It is a zombie until something waits for it.
+    let state = fs::read_to_string(format!("/proc/{asked}/stat")).unwrap_or_default();
+    assert!(signal == Signal::KILL || state.is_empty() || state.contains(") Z "), "{signal:?}: git lives: {state}");
     fs::remove_file(mark).unwrap();
+}
+
+/// Whether a process has a handler for a signal.
+fn catches(pid: u32, signal: Signal) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or_default();
+    u64::from_str_radix(mask.trim(), 16).unwrap_or_default() >> (signal.as_raw() - 1) & 1 == 1
 }
 
 fn names_in(dir: &Path) -> Vec<String> {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::host::git::running::{GitAnswer, RunningGit, Silence};
+use crate::host::git::running::{GitAnswer, RunningGit, Silence, SilentRepositories};
 
 /// The time limit of one git command.
 pub(super) const LIMIT: Duration = Duration::from_secs(5);
@@ -56,6 +56,7 @@ pub struct Git {
     pub(in crate::host) program: OsString,
     pub(in crate::host) limit: Duration,
     pub(in crate::host) environment: Vec<(OsString, OsString)>,
+    pub(in crate::host) silent: SilentRepositories,
 }
 
 impl Default for Git {
@@ -67,7 +68,7 @@ impl Default for Git {
 impl Git {
     /// Uses another name or path for git.
     pub fn new(program: impl Into<OsString>) -> Self {
-        Self { program: program.into(), limit: LIMIT, environment: Vec::new() }
+        Self { program: program.into(), limit: LIMIT, environment: Vec::new(), silent: SilentRepositories::default() }
     }
 
     /// The top of the checkout that contains `dir`: the nearest directory with a `.git` entry. Does not run git.
@@ -136,6 +137,11 @@ impl Git {
         command.envs(QUIET.iter().copied());
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.envs(repository.iter().map(|(name, value)| (name, value)));
-        RunningGit::start(&mut command, input, self.limit)
+        // Whatever it waits for, such as a pipe in place of a file, it would wait for again.
+        let top = self.top(dir).unwrap_or_else(|| dir.to_owned());
+        if self.silent.has(&top) {
+            return Err(Silence::NoAnswer("git did not answer before, so it is not asked again".to_owned()));
+        }
+        Ok(RunningGit::start(&mut command, input, self.limit)?.noting_silence(&self.silent, top))
     }
 }

@@ -6,14 +6,19 @@
 
 use std::io::{self, Read, Seek as _, Write as _};
 use std::mem::take;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use crate::host::group::{in_own_group, kill};
+use crate::host::git::command::LIMIT;
+use crate::host::group::{LOOK, in_own_group, kill};
+use crate::host::process::cpu_time;
+use crate::host::signal::Watch;
 
 /// How much of git's output is read, in bytes.
 const OUTPUT_BYTES: usize = 8 << 20;
@@ -38,6 +43,29 @@ pub(super) struct RunningGit {
     complaint: Pipe<ChildStderr>,
     /// Whether it has ended and was waited for.
     is_over: bool,
+    began: Instant,
+    /// Where to note that it did not answer, and the top of the checkout that it was asked about.
+    silence: Option<(SilentRepositories, PathBuf)>,
+}
+
+/// How long git is not asked again about a repository about which it did not answer: longer than most commands take.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// The checkouts about which git did not answer in time, and when.
+#[derive(Debug, Clone, Default)]
+pub(in crate::host) struct SilentRepositories(Arc<Mutex<Vec<(PathBuf, Instant)>>>);
+
+impl SilentRepositories {
+    /// Whether git did not answer a while ago about the checkout at `top`.
+    pub(super) fn has(&self, top: &Path) -> bool {
+        let mut silent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        silent.retain(|(_, at)| at.elapsed() < SILENCE);
+        silent.iter().any(|(silent, _)| silent == top)
+    }
+
+    fn note(&self, top: &Path) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((top.to_owned(), Instant::now()));
+    }
 }
 
 /// Ends a git whose answer is not waited for.
@@ -85,7 +113,15 @@ impl RunningGit {
         in_own_group(command);
         let mut child = command.spawn().map_err(|error| cannot_start(command, &error))?;
         let (out, complaint) = (Pipe::of(child.stdout.take()), Pipe::of(child.stderr.take()));
-        Ok(Self { child, limit, out, most: OUTPUT_BYTES, complaint, is_over: false })
+        let (began, silence) = (Instant::now(), None);
+        Ok(Self { child, limit, out, most: OUTPUT_BYTES, complaint, is_over: false, began, silence })
+    }
+
+    /// This one, which notes in `silent` if it gives no answer about the checkout at `top`.
+    pub(super) fn noting_silence(self, silent: &SilentRepositories, top: PathBuf) -> Self {
+        let mut asked = self;
+        asked.silence = Some((silent.clone(), top));
+        asked
     }
 
     /// This one, with another limit of its output in bytes.
@@ -98,13 +134,26 @@ impl RunningGit {
 
     /// Waits for the answer. If it is not whole at the deadline, git is killed, as it is when no one waits for it.
     pub(super) fn answer(mut self, deadline: Instant) -> Result<GitAnswer, Silence> {
-        match self.finish(deadline) {
+        let mut patience = Patience::default();
+        let finished = self.finish(deadline, &mut patience);
+        if patience.is_over() && !matches!(finished, Ok(Some(_))) {
+            kill(&mut self.child);
+            self.is_over = true;
+        }
+        patience.end();
+        match finished {
             Ok(Some(status)) => {
                 self.is_over = true;
                 let (out, complaint) = (take(&mut self.out.bytes), take(&mut self.complaint.bytes));
                 Ok(GitAnswer { status, out, complaint })
             }
             Ok(None) => {
+                // One that had no time left may be quick.
+                if let Some((silent, top)) = &self.silence
+                    && self.began.elapsed() >= self.limit / 2
+                {
+                    silent.note(top);
+                }
                 let late = match self.limit.as_millis() {
                     0 => "no time was left for git".to_owned(),
                     _ => format!("git took longer than {} s", (self.limit.as_secs_f32() * 100.0).round() / 100.0),
@@ -130,21 +179,22 @@ impl RunningGit {
     }
 
     /// Reads both pipes to their ends, and waits; returns the exit status, and `None` after the deadline.
-    fn finish(&mut self, deadline: Instant) -> io::Result<Option<ExitStatus>> {
-        if !self.read(deadline)? {
+    fn finish(&mut self, deadline: Instant, patience: &mut Patience) -> io::Result<Option<ExitStatus>> {
+        if !self.read(deadline, patience)? {
             return Ok(None);
         }
         // It may live on for a while after it closed them.
         loop {
             match self.child.try_wait()? {
+                None if patience.look(self.began).is_over() => return Ok(None),
                 None if Instant::now() < deadline => thread::sleep(Duration::from_millis(1)),
                 status => return Ok(status),
             }
         }
     }
 
-    /// Reads both pipes until they are closed; returns false after the deadline.
-    fn read(&mut self, deadline: Instant) -> io::Result<bool> {
+    /// Reads both pipes until they are closed; returns false after the deadline, and once there is no patience.
+    fn read(&mut self, deadline: Instant, patience: &mut Patience) -> io::Result<bool> {
         loop {
             let mut watched = Vec::with_capacity(2);
             if let Some(out) = &self.out.from {
@@ -156,9 +206,19 @@ impl RunningGit {
             if watched.is_empty() {
                 return Ok(true);
             }
-            let left = Timespec::try_from(deadline.saturating_duration_since(Instant::now())).ok();
-            match poll(&mut watched, left.as_ref()) {
-                Ok(0) => return Ok(false),
+            let left = deadline.saturating_duration_since(Instant::now());
+            if patience.look(self.began).is_over() {
+                return Ok(false);
+            }
+            // Listing many files may take long; a git that waits for what does not come, such as a pipe in place of a file,
+            // does nothing meanwhile.
+            if self.limit > LIMIT && !patience.is_at_work((cpu_time(self.child.id()), self.out.bytes.len())) {
+                self.limit = LIMIT;
+                return Ok(false);
+            }
+            match poll(&mut watched, Timespec::try_from(left.min(LOOK)).ok().as_ref()) {
+                Ok(0) if left <= LOOK => return Ok(false),
+                Ok(0) => continue,
                 Ok(_) => {}
                 Err(Errno::INTR) => continue,
                 Err(error) => return Err(error.into()),
@@ -177,6 +237,51 @@ impl RunningGit {
             if complaint {
                 self.complaint.read(COMPLAINT_BYTES)?;
             }
+        }
+    }
+}
+
+/// While git is waited for, a signal that ends this program ends git first: it is in a process group of its own, so the signal
+/// does not reach it.
+#[derive(Debug, Default)]
+struct Patience {
+    watch: Option<Watch>,
+    /// What git had done when it was looked at last, and since when it did nothing more.
+    idle: Option<(GitWork, Instant)>,
+}
+
+/// The processor's time that git took, in ticks, and how much it wrote.
+type GitWork = (Option<u64>, usize);
+
+impl Patience {
+    /// Whether git, which has done this by now, did something in the time that most questions may take.
+    fn is_at_work(&mut self, did: GitWork) -> bool {
+        match self.idle {
+            Some((before, since)) if before == did && did.0.is_some() => since.elapsed() < LIMIT,
+            _ => {
+                self.idle = Some((did, Instant::now()));
+                true
+            }
+        }
+    }
+
+    /// Watches for signals if a git that began then takes longer than most.
+    fn look(&mut self, began: Instant) -> &Self {
+        if self.watch.is_none() && began.elapsed() >= LOOK {
+            self.watch = Watch::begin().ok();
+        }
+        self
+    }
+
+    /// Whether a signal came.
+    fn is_over(&self) -> bool {
+        self.watch.as_ref().is_some_and(|watch| watch.came().is_some())
+    }
+
+    /// Lets a signal that came have its effect.
+    fn end(self) {
+        if let Some(watch) = self.watch {
+            watch.end_program();
         }
     }
 }

@@ -336,6 +336,26 @@ fn a_git_that_is_slow_or_says_nothing_more_and_stays_is_not_waited_for() {
 }
 
 #[test]
+fn a_git_that_did_not_answer_about_a_checkout_is_not_asked_about_it_again() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let sandbox = Sandbox::new();
+    let (program, log) = (sandbox.dir.path().join("slow"), sandbox.dir.path().join("log"));
+    fs::write(&program, format!("#!/bin/sh\necho x >> {}\nexec sleep 5\n", log.display())).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let git = Git { limit: Duration::from_millis(300), ..Git::new(&program) };
+    let why = |git: &Git, dir: &Path| git.ask(dir, &["status"]).map(drop).unwrap_err().why();
+    assert_eq!(why(&git, &sandbox.repo()), "git took longer than 0.3 s");
+    // Those that were made of it know it as well.
+    for again in [&git, &git.clone()] {
+        assert_eq!(why(again, &sandbox.repo()), "git did not answer before, so it is not asked again");
+    }
+    let other = sandbox.dir.path().join("other");
+    fs::create_dir(&other).unwrap();
+    assert_eq!(why(&git, &other), "git took longer than 0.3 s");
+    assert_eq!(fs::read_to_string(&log).unwrap(), "x\nx\n");
+}
+
+#[test]
 fn a_git_that_says_much_is_read_to_a_limit_and_its_complaints_are_no_failure() {
     use std::os::unix::fs::PermissionsExt as _;
     let sandbox = Sandbox::new();
