@@ -3,7 +3,7 @@
 //! A line counts if it is whole and verifies; the last one may lack its line break. Everything else is skipped and
 //! reported, and never trusted: a torn tail, damage, merge markers, lines of other programs.
 
-use crate::codec::seal::is_sealed;
+use crate::codec::seal::{bare, is_sealed};
 use crate::codec::{LineFault, unseal};
 use crate::model::{Event, EventKind, Seq, limits};
 
@@ -232,8 +232,7 @@ impl LogEnd {
 
 /// The event in a line with or without its line break, if it is one.
 pub(crate) fn sealed_event(line: &[u8]) -> Option<Event> {
-    let line = line.strip_suffix(b"\n").unwrap_or(line);
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let line = bare(line.strip_suffix(b"\n").unwrap_or(line));
     // The checksum first: it is far faster than parsing, and refuses everything that is not flow's.
     if is_sealed(line) { Event::of_line(line).ok() } else { None }
 }

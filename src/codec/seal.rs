@@ -63,7 +63,13 @@ pub fn seal(object: &impl Serialize) -> String {
     line
 }
 
-/// Opens one line, without its line break. A trailing carriage return is tolerated.
+/// The line that flow wrote: without the carriage return or the byte order mark that an editor or git put at its ends.
+pub(super) fn bare(line: &[u8]) -> &[u8] {
+    let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// Opens one line, without its line break. A carriage return at its end and a byte order mark at its beginning are tolerated.
 ///
 /// # Errors
 /// [`LineFault`] if the line is not sealed.
@@ -71,7 +77,7 @@ pub fn unseal(line: &[u8]) -> Result<Map<String, Value>, LineFault> {
     if line.len() > crate::model::limits::LINE_BYTES {
         return Err(LineFault::TooLong);
     }
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let line = bare(line);
     let verified = verify(line);
     // Without parsing it, which takes far longer.
     if verified == Some(false) {
@@ -96,7 +102,7 @@ fn is_marker(line: &[u8]) -> bool {
 
 /// Whether a line without its line break has a checksum that matches: a short look before [`unseal`].
 pub(super) fn is_sealed(line: &[u8]) -> bool {
-    line.len() <= crate::model::limits::LINE_BYTES && verify(line.strip_suffix(b"\r").unwrap_or(line)) == Some(true)
+    line.len() <= crate::model::limits::LINE_BYTES && verify(bare(line)) == Some(true)
 }
 
 /// Whether the checksum at the end of `line` matches; `None` without one.

@@ -1345,3 +1345,125 @@ fn a_journal_that_a_sparse_checkout_leaves_out_is_left_alone() {
     insta::assert_snapshot!(answer.stderr, @"warning: the journal .decisions/issue-7.md was not updated: .decisions/issue-7.md is not in this sparse checkout, and git has it");
     assert!(!repo.sandbox.path(&there).join(".decisions").exists());
 }
+
+/// Every file that flow reads or writes for people, and that is no run.
+#[test]
+fn what_a_sparse_checkout_leaves_out_beside_the_runs_is_not_written_over() {
+    let repo = Repo::new();
+    let committed = [
+        ("docs/p.md", "# Ours\n"),
+        (".claude/settings.json", "{}\n"),
+        (".agents/skills/flow-resume/SKILL.md", "ours\n"),
+        (".mcp.json", "{}\n"),
+        (".cursor/mcp.json", "{}\n"),
+        ("out/r.html", "ours\n"),
+        ("kept/runs/r1/run.yaml", "ours\n"),
+        (".flow/state/ralph-state.json", "{}\n"),
+        (".flow/workflows/mine.workflow.yaml", "ours\n"),
+        (".flow/interviews/charter.interview.yaml", "ours\n"),
+        (".flow/modes.yaml", "ours\n"),
+    ];
+    for (path, text) in committed {
+        let path = repo.sandbox.path(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    repo.sandbox.git(&["add", "-f", "."]);
+    repo.sandbox.git(&["commit", "-qm", "ours"]);
+    let there = sparse(&repo, &[".flow/runs"]);
+    let place = std::fs::canonicalize(repo.sandbox.path(&there)).unwrap();
+    let flow = |args: &[&str]| {
+        let mut command = repo.sandbox.flow_command();
+        command.args(args).current_dir(&place);
+        run(command, "")
+    };
+    let status = || {
+        let mut command = repo.sandbox.command("git");
+        command.args(["status", "--porcelain", "--", ":!.flow/.lock"]).current_dir(&place);
+        run(command, "").ok().stdout
+    };
+    for (args, add) in [
+        (&["interview", "next", "docs/p.md"][..], "docs"),
+        (&["interview", "start", "docs/p.md"], "docs"),
+        (&["interview", "start", "new.md"], ".flow/interviews"),
+        (&["hooks", "install", "--scope", "project", "--host", "claude-code"], ".claude"),
+        (&["setup", "claude-code", "--yes"], ".claude"),
+        (&["hooks", "skill"], ".agents/skills/flow-resume"),
+        (&["mode", "list"], ".flow/state"),
+        (&["mode", "show", "ralph"], ".flow/state"),
+        (&["mode", "request", "ralph"], ".flow/state"),
+        (&["mode", "write", "ralph", "--data", "{}"], ".flow/state"),
+        (&["mode", "clear", "ralph"], ".flow/state"),
+        (&["mode", "policy"], ".flow/state"),
+        (&["export", repo.run.as_str(), "--format", "html", "-o", "out/r.html"], "out"),
+        (&["workflow", "new", "mine"], ".flow/workflows"),
+        (&["prune", "--older-than", "0d", "--yes", "--to", "kept"], "kept"),
+    ] {
+        let refused = flow(args).exits(3);
+        assert!(refused.stderr.contains("is not in this sparse checkout, and git has it"), "{args:?}: {refused:?}");
+        assert!(refused.stderr.contains(&format!("sparse-checkout add {add}`")), "{args:?}: {refused:?}");
+        assert_eq!(status(), "", "{args:?}");
+    }
+    for (path, _) in committed {
+        assert!([".mcp.json", ".flow/modes.yaml"].contains(&path) || !place.join(path).exists(), "{path}");
+    }
+    // What git has not can be made.
+    flow(&["export", &repo.run, "--format", "html", "-o", "out/new.html"]).ok();
+    flow(&["workflow", "new", "other"]).ok();
+    repo.sandbox.git(&["-C", &there, "sparse-checkout", "set", "--no-cone", "/*", "!/.flow/modes.yaml"]);
+    assert_eq!(flow(&["mode", "list", "--json"]).exits(3).error()["code"], "left_out");
+}
+
+#[test]
+fn a_run_yaml_that_a_sparse_checkout_leaves_out_is_neither_missing_nor_to_be_rebuilt() {
+    let repo = Repo::new();
+    let there = sparse(&repo, &["src", ".flow"]);
+    let path = format!(".flow/runs/{}/run.yaml", repo.run);
+    repo.sandbox.git(&["-C", &there, "sparse-checkout", "set", "--no-cone", "/*", &format!("!/{path}")]);
+    let flow = |args: &[&str]| repo.flow(&[&["-C", &there], args].concat());
+    let refused = flow(&["verify", &repo.run, "--json"]).exits(3).error();
+    assert_eq!(refused["code"], "left_out", "{refused}");
+    for reader in ["resume", "show"] {
+        let told = flow(&[reader, &repo.run]);
+        let told = format!("{}{}", told.stdout, told.stderr);
+        assert!(told.contains(&format!("sparse-checkout add {path}`")), "{reader}: {told}");
+        assert!(!told.contains("rebuilds it"), "{reader}: {told}");
+    }
+}
+
+#[test]
+fn a_byte_order_mark_before_a_log_loses_no_event_and_a_changed_line_is_not_had_by_a_branch_that_has_it() {
+    let repo = Repo::new();
+    let log = repo.sandbox.run_dir(&repo.run).join("events.jsonl");
+    let text = std::fs::read_to_string(&log).unwrap();
+    std::fs::write(&log, format!("\u{feff}{text}")).unwrap();
+    repo.assert_sound();
+    repo.record("explore", "look");
+    repo.commit();
+    repo.assert_sound();
+    // Exactly this line is in the commit.
+    let text = std::fs::read_to_string(&log).unwrap();
+    std::fs::write(&log, text.replacen("\n{", "\n {", 1)).unwrap();
+    repo.sandbox.git(&["commit", "-qam", "changed", "--amend"]);
+    let resumed = repo.flow(&["resume", &repo.run, "--json"]);
+    let answer = resumed.json();
+    for way in answer["next"]["alternatives"].as_array().unwrap() {
+        let command = way["command"].as_str().unwrap();
+        assert!(!command.contains("--source=HEAD") && !command.contains("git switch main"), "{answer:#}");
+    }
+}
+
+#[test]
+fn a_run_that_git_took_away_is_offered_only_from_where_all_of_it_is() {
+    let repo = Repo::new();
+    repo.sandbox.git(&["branch", "older"]);
+    repo.record("explore", "look");
+    repo.sandbox.git(&["switch", "-q", "-c", "newer"]);
+    repo.commit();
+    repo.switch("main");
+    repo.sandbox.git(&["rm", "-rq", ".flow/runs"]);
+    repo.sandbox.git(&["commit", "-qm", "gone"]);
+    let refused = repo.flow(&["resume", &repo.run, "--json"]).exits(3).error();
+    let help = refused["help"].as_str().unwrap();
+    assert!(help.contains("on branch newer") && !help.contains("older"), "{refused}");
+}

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use crate::host::git::command::Git;
+use crate::host::git::running::is_cut;
 
 /// How many references are searched.
 const BRANCHES: usize = 100;
@@ -159,6 +160,12 @@ impl Git {
             GitRef::Stash => tracked.or_else(|| self.version_in(dir, STASHED_UNTRACKED, path)),
             _ => tracked,
         }
+    }
+
+    /// Whether a version is so long that its end was not read.
+    #[must_use]
+    pub fn is_cut(&self, version: &[u8]) -> bool {
+        is_cut(version)
     }
 
     fn version_in(&self, dir: &Path, revision: &str, path: &str) -> Option<Vec<u8>> {

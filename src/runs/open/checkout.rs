@@ -1,7 +1,5 @@
 //! What git did to a run: restored an older log, joined two histories, or removed the files.
 
-use std::cell::LazyCell;
-
 use crate::codec::{LINE_START, RunText};
 use crate::engine::{Fault, Reconciled, joined};
 use crate::host::GitRef;
@@ -75,7 +73,11 @@ pub(crate) fn elsewhere(project: &OpenedProject, run: &dyn StoredRun) -> Error {
     if let Err(left_out) = project.cx.refuse_left_out(project.root(), &format!(".flow/runs/{}", run.id())) {
         return left_out;
     }
-    let places = places_with(project, run, Seq(1));
+    // Another branch may have an older version, which lacks what was written here.
+    let mut places = places_with(project, run, run.noted().max(Seq(1)));
+    if places.is_empty() {
+        places = places_with(project, run, Seq(1));
+    }
     if places.is_empty() && run.parts() == RunParts::Emptied {
         return empty(project, run);
     }
@@ -146,11 +148,15 @@ pub(crate) fn places_of_lost(project: &OpenedProject, run: &dyn StoredRun, fault
     let mut places = Vec::new();
     for fault in faults {
         let (Fault::Gap(lost) | Fault::EndLost(lost)) = fault else { continue };
-        for seq in [lost.to, lost.from] {
-            for place in places_with(project, run, seq) {
-                if !places.contains(&place) {
-                    places.push(place);
-                }
+        let with_end = places_with(project, run, lost.to);
+        // Where something has the whole, a part of it is not the rest.
+        let log = run.address(Document::Log).from(project.root());
+        let (git, begin) = (&project.cx.git, begin_of_line(lost.from));
+        let has_whole = with_end.iter().any(|place| git.has_text(project.root(), place, log.as_ref(), &begin));
+        let with_begin = if has_whole { Vec::new() } else { places_with(project, run, lost.from) };
+        for place in with_end.into_iter().chain(with_begin) {
+            if !places.contains(&place) {
+                places.push(place);
             }
         }
     }
@@ -161,14 +167,10 @@ pub(crate) fn places_of_lost(project: &OpenedProject, run: &dyn StoredRun, fault
 pub(crate) fn places_with(project: &OpenedProject, run: &dyn StoredRun, seq: Seq) -> Vec<GitRef> {
     let (git, root, begin) = (&project.cx.git, project.root(), begin_of_line(seq));
     let log = run.address(Document::Log).from(root);
-    // A commit may have the damaged line itself, which begins as the event did.
-    let is_damaged = LazyCell::new(|| has_damaged_line(run, &begin));
+    // A commit may have the damaged line itself, in which git finds the beginning of the event.
     let has_event = |place: &GitRef| {
-        if !*is_damaged {
-            return true;
-        }
         let Some(version) = git.version(root, place, &log) else { return false };
-        LogScan::parse(&version).events().any(|event| event.seq == seq)
+        LogScan::parse(&version).events().any(|event| event.seq == seq) || git.is_cut(&version)
     };
     let mut places = git.refs_with(root, log.as_ref(), &begin);
     places.retain(has_event);
@@ -176,11 +178,6 @@ pub(crate) fn places_with(project: &OpenedProject, run: &dyn StoredRun, seq: Seq
         places.extend(git.commit_with(root, log.as_ref(), &begin).filter(has_event));
     }
     places
-}
-
-/// Whether the log here has a line that begins like this and is not an event.
-fn has_damaged_line(run: &dyn StoredRun, begin: &str) -> bool {
-    run.log().is_ok_and(|log| log.skipped.iter().any(|line| line.text.starts_with(begin)))
 }
 
 /// The last event in the log of the commit that is checked out, where that log goes on behind `last`, with which it ends here.
