@@ -21,7 +21,7 @@ use rustyline::{
 };
 
 use crate::cli::out::Out;
-use crate::cli::terminal::Terminal;
+use crate::cli::terminal::{EditedLine, Terminal};
 use crate::model::limits;
 use crate::runs::Error;
 
@@ -138,7 +138,9 @@ impl<'a> Prompt<'a> {
         }
         let mut there = String::new();
         loop {
+            let edited = self.terminal.as_ref().map(EditedLine::begin);
             let read = editor.readline_with_initial(MARK, (&there, ""));
+            drop(edited);
             let (sent, goes_on) = self.keys.state().sent();
             return match (read, sent) {
                 // The rest of a paste was still on its way.

@@ -3,10 +3,15 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetwinsize, tcsetattr};
+
+use crate::runs::{SignalWatch, end_by, signal_that_came};
 
 /// A terminal whose unread input can be examined.
 #[derive(Debug)]
@@ -69,6 +74,59 @@ impl Terminal {
         if let Ok(mut modes) = tcgetattr(&self.0) {
             at_once(&mut modes, answers);
             let _ = set(&self.0, &modes);
+        }
+    }
+}
+
+/// While a line is edited, a signal that ends this program ends it only after the terminal is as it was before: the editor
+/// has put it into another mode.
+#[derive(Debug)]
+pub(super) struct EditedLine {
+    is_over: Arc<AtomicBool>,
+    watching: Option<JoinHandle<()>>,
+    watch: Option<SignalWatch>,
+}
+
+/// How soon a signal is noticed.
+const NOTICED: Duration = Duration::from_millis(50);
+/// Ends the mode in which a terminal says what was pasted, and begins a new line.
+const AS_BEFORE: &[u8] = b"\x1b[?2004l\r\n";
+
+impl EditedLine {
+    /// Without a terminal whose mode is known, signals have their default effect.
+    pub(super) fn begin(terminal: &Arc<Terminal>) -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let mut line = Self { is_over: Arc::clone(&is_over), watching: None, watch: None };
+        let Ok(before) = tcgetattr(&terminal.0) else { return line };
+        let Ok(watch) = SignalWatch::begin() else { return line };
+        let terminal = Arc::clone(terminal);
+        let watched = thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            while !is_over.load(Ordering::SeqCst) {
+                if let Some(number) = signal_that_came() {
+                    let _ = set(&terminal.0, &before);
+                    let _ = (&terminal.0).write_all(AS_BEFORE);
+                    end_by(number);
+                }
+                thread::park_timeout(NOTICED);
+            }
+        });
+        if let Ok(watching) = watched {
+            (line.watching, line.watch) = (Some(watching), Some(watch));
+        }
+        line
+    }
+}
+
+impl Drop for EditedLine {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        if let Some(watching) = self.watching.take() {
+            watching.thread().unpark();
+            let _ = watching.join();
+        }
+        // The editor has put the terminal back by now.
+        if let Some(watch) = self.watch.take() {
+            watch.end_program();
         }
     }
 }

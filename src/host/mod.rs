@@ -64,12 +64,11 @@ pub use process::{BadHolder, Holder, Liveness};
 pub(crate) use process::{boot_id, processes_with};
 pub(crate) use script::{Script, empty_directory, is_found, own_program, parent_process};
 pub use setting::{BadSetting, Setting};
+pub(crate) use signal::{Watch as SignalWatch, came as signal_that_came, end_by};
 #[cfg(feature = "watch")]
-pub(crate) use signal::stop;
-pub(crate) use signal::{Watch as SignalWatch, end_by};
+pub(crate) use signal::{note_stops, stop};
 pub(crate) use stream::open_stream;
-pub(crate) use tree::checkout_place;
 #[doc(hidden)]
-pub(crate) use tree::{TREE_CACHE_BEGINS, checkout_place};
 pub use tree::{InputFiles, InputGlobs, KnownTree, Tree, read_tree};
+pub(crate) use tree::{TREE_CACHE_BEGINS, checkout_place};
 pub(crate) use watch::Watcher;

@@ -6,6 +6,8 @@
 //! they are installed once and switched.
 
 use std::io;
+#[cfg(feature = "watch")]
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -60,8 +62,6 @@ impl Watch {
         i32::try_from(CAME.swap(0, Ordering::SeqCst)).ok().filter(|&number| number != 0)
     }
 
-    /// Stops watching. Returns a signal that came before; a later one ends this program.
-    pub(crate) fn end(self) -> Option<i32> {
     /// Stops watching. Ends this program by a signal that came, unless something else watches too, which has to see to it, or
     /// a program that uses this library handles the signal itself.
     pub(crate) fn end_program(self) {
@@ -72,6 +72,8 @@ impl Watch {
         }
     }
 
+    /// Stops watching. Returns a signal that came before; a later one ends this program.
+    pub(crate) fn end(self) -> Option<i32> {
         std::mem::forget(self);
         leave()
     }
@@ -91,7 +93,8 @@ fn leave() -> Option<i32> {
     came()
 }
 
-fn came() -> Option<i32> {
+/// The signal that came while something watched, if any.
+pub(crate) fn came() -> Option<i32> {
     i32::try_from(CAME.load(Ordering::SeqCst)).ok().filter(|&number| number != 0)
 }
 
@@ -104,15 +107,23 @@ fn install() -> io::Result<()> {
         // A program that uses this library and handles the signal itself keeps its behaviour.
         if !before.catches(signal) {
             flag::register_conditional_default(signal, &IDLE)?;
+            OURS.fetch_or(1 << signal, Ordering::SeqCst);
         }
     }
     Ok(())
-            OURS.fetch_or(1 << signal, Ordering::SeqCst);
 }
 
 /// Ends this program with the default effect of `signal`.
 pub fn end_by(signal: i32) {
     let _ = signal_hook::low_level::emulate_default_handler(signal);
+}
+
+/// Has the signal that stops this program, from another process, noted and not followed.
+#[cfg(feature = "watch")]
+pub(crate) fn note_stops() -> io::Result<Arc<AtomicBool>> {
+    let asked = Arc::new(AtomicBool::new(false));
+    flag::register(signal_hook::consts::SIGTSTP, Arc::clone(&asked))?;
+    Ok(asked)
 }
 
 /// Stops this program until it is continued, as Ctrl-Z does where a terminal makes a signal of it.

@@ -40,7 +40,7 @@ pub use crate::codec::{DocumentKind, schema_text};
 pub use crate::codec::{field_names, read_request, request_schema};
 pub use crate::engine::Advance;
 pub use crate::host::{AgentHost, PassOn};
-pub(crate) use crate::host::{columns, completed_word, wants_ascii};
+pub(crate) use crate::host::{SignalWatch, columns, completed_word, end_by, signal_that_came, wants_ascii};
 pub(crate) use accepted::{Thing, accept, accept_in, is_accepted, is_accepted_in, is_store_accepted_elsewhere};
 pub use alternative::{Alternative, Who};
 pub use budget::Budget;

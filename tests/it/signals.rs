@@ -194,3 +194,20 @@ fn a_signal_that_is_ignored_stays_so() {
     run(ignoring, "").exits(4);
     assert_eq!(sandbox.activity_files("r1"), ["001-work.yaml"]);
 }
+
+#[test]
+fn an_interview_that_a_signal_ends_while_an_answer_is_typed_gives_the_terminal_back() {
+    if !has_terminals("an_interview_that_a_signal_ends_while_an_answer_is_typed_gives_the_terminal_back") {
+        return;
+    }
+    for how in SIGNALS {
+        let sandbox = Sandbox::new();
+        let mut interview = sandbox.flow_command();
+        interview.args(["interview", "run", "p.md"]);
+        let mut person = Person::before(&interview);
+        person.shows("> ").types("half an ans").shows("half an ans");
+        how.ends(&mut person);
+        ends_by(&mut person, how);
+        assert!(person.has_usual_modes(), "{how:?}");
+    }
+}

@@ -293,3 +293,25 @@ fn a_stopped_screen_gives_the_terminal_back_and_takes_it_again() {
     assert_eq!(person.ended().code(), Some(0), "{}", person.seen());
     assert!(person.has_usual_modes());
 }
+
+#[test]
+fn a_screen_that_another_process_stops_gives_the_terminal_back_and_takes_it_again() {
+    if !has_terminals("watch") {
+        return;
+    }
+    let sandbox = demo();
+    let watching = watch(&sandbox, &["--run-id", "r1"]);
+    let mut shell = sandbox.command("sh");
+    let line = format!("{} watch --run-id r1; echo stopped; fg; echo over", watching.get_program().display());
+    shell.args(["-mc", &line]);
+    let mut person = Person::before(&shell);
+    person.resizes(60, 20).shows(ENTER).shows("Waits for you");
+    let of_shell = person.pid().as_raw_nonzero();
+    let children = std::fs::read_to_string(format!("/proc/{of_shell}/task/{of_shell}/children")).unwrap();
+    let child = rustix::process::Pid::from_raw(children.trim().parse().unwrap()).unwrap();
+    kill_process(child, Signal::TSTP).unwrap();
+    person.shows(LEAVE).shows("stopped").shows(ENTER).shows("Waits for you");
+    person.types("qq").shows(LEAVE).shows("over");
+    assert_eq!(person.ended().code(), Some(0), "{}", person.seen());
+    assert!(person.has_usual_modes());
+}

@@ -2,13 +2,15 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use ratatui::crossterm::event::{self, Event};
 
-use crate::host::{SignalWatch, end_by, stop};
+use crate::host::{SignalWatch, end_by, note_stops, stop};
 use crate::interviews;
 use crate::model::Explain as _;
 use crate::modes;
@@ -48,6 +50,7 @@ pub fn screen(cx: &Context, watching: &Watching) -> Result<()> {
     let hints = send.clone();
     let keeper = Keeper::open(&cx, watching.poll, move |path| drop(hints.send(Wakeup::Hint(path))))?;
     let signals = at_terminal(SignalWatch::begin())?;
+    let stops = at_terminal(note_stops())?;
     let taken = at_terminal(TakenTerminal::take())?;
     at_terminal(read_input(send))?;
     let screen = Screen::new(list_filter(watching), run);
@@ -59,6 +62,7 @@ pub fn screen(cx: &Context, watching: &Watching) -> Result<()> {
         taken,
         drawing: Drawing { colour: watching.colour, ascii: watching.ascii },
         notifier,
+        stops,
     };
     let ended = shower.run(&wakeups, &signals);
     // The terminal is given back before a signal ends the program.
@@ -95,6 +99,8 @@ struct Shower {
     drawing: Drawing,
     /// Calls the person, if that was asked for.
     notifier: Option<Notifier>,
+    /// Whether another process asked this one to stop.
+    stops: Arc<AtomicBool>,
 }
 
 impl Shower {
@@ -118,6 +124,9 @@ impl Shower {
                     });
                 }
                 Err(_) => {}
+            }
+            if self.stops.swap(false, Ordering::SeqCst) {
+                action = Some(ScreenAction::Suspend);
             }
             let is_changed = !self.keeper.look().is_empty();
             if is_changed {
