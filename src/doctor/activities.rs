@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::codec::parse_value;
+use crate::codec::{RunText, parse_value};
 use crate::disk::inspect::FileKind;
 use crate::disk::{Links, read_plain};
 use crate::doctor::facts::{FileState, RunFacts};
@@ -84,6 +84,12 @@ pub(super) fn check(
             None => found.add("activity_unknown", &path, "the log has no such activity").mend(step),
         }
     }
+    for id in vanished(facts) {
+        let message = format!(
+            "completed_activities names {id}, and no file or event has it: bring its file back, with git for instance"
+        );
+        found.add("activity_vanished", &facts.path(ACTIVITIES), message);
+    }
     evidence(facts, found);
 }
 
@@ -106,6 +112,47 @@ fn earlier(facts: &RunFacts) -> Option<Number> {
         EventKind::LogRepaired(repair) if event.seq == Seq(1) => Some(repair.document.state.last_number),
         _ => None,
     })
+}
+
+/// The activities that another program completed before flow wrote the run, and of which neither a file nor an event is left.
+pub(super) fn vanished(facts: &RunFacts) -> Vec<String> {
+    if facts.is_unread(ACTIVITIES) {
+        return Vec::new();
+    }
+    let adopted = facts.scan.events().find_map(|event| match &event.kind {
+        EventKind::RunAdopted(adopted) => Some(&adopted.document),
+        _ => None,
+    });
+    let text = match (adopted, facts.text.here()) {
+        (None, Some(text)) if facts.scan.lines.is_empty() => RunText::parse(text.clone()).ok(),
+        _ => None,
+    };
+    let Some(document) = adopted.or(text.as_ref().map(RunText::document)) else { return Vec::new() };
+    // A program that keeps no files of activities has lost none.
+    let has_files =
+        document.state.last_number > Number(0) || facts.files.keys().any(|name| Number::of_file(name).is_some());
+    if !has_files {
+        return Vec::new();
+    }
+    let mut vanished = Vec::new();
+    for id in document.state.completed_activities.iter() {
+        let is_recorded =
+            facts.scan.events().any(|event| event.kind.records().iter().any(|record| record.id().to_string() == id));
+        let has_file = facts.files.iter().any(|(name, file)| is_about(name, file, id));
+        if !is_recorded && !has_file && !vanished.contains(&id.to_string()) {
+            vanished.push(id.to_string());
+        }
+    }
+    vanished
+}
+
+/// Whether a file is that of the activity `id`. What cannot be read may be.
+fn is_about(name: &str, file: &FileState<Vec<u8>>, id: &str) -> bool {
+    match file {
+        FileState::Here(bytes) => name.contains(id) || memchr::memmem::find(bytes, id.as_bytes()).is_some(),
+        FileState::Unusable(_) | FileState::Unread(_) => true,
+        FileState::Missing => false,
+    }
 }
 
 /// Checks the file of a recorded activity; the log can write it again.

@@ -77,6 +77,7 @@ pub(super) const CODES: &[(&str, Severity)] = &[
     ("pinned_workflow_unreadable", Severity::Warning),
     // Activity files and what they refer to.
     ("activity_missing", Severity::Warning),
+    ("activity_vanished", Severity::Warning),
     ("activity_cut_off", Severity::Warning),
     ("activity_unreadable", Severity::Warning),
     ("activity_edited", Severity::Info),

@@ -8,19 +8,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::disk::both;
+use crate::doctor::activities::vanished;
 use crate::doctor::facts::{FileState, RunFacts, TWO_THREADS};
 use crate::doctor::lines::{earlier_number, is_same_text, last_line_with, open_end};
 use crate::doctor::shared::work;
 use crate::engine::{Fault, History, Recap, Reconciled, Repair, Replay, blind_spots};
 use crate::model::{EventKind, Explain as _, Number, RunId, Seq, SessionId, Suggestion, counted};
 use crate::runs::open::checkout::{elsewhere, may_be_elsewhere};
+use crate::runs::open::fault::refusal;
 use crate::runs::open::select::select_run;
 use crate::runs::open::shared::request_to_read;
 use crate::runs::open::view::notes_of_shared;
 use crate::runs::{Context, OpenedProject, Result, place_of_caller};
 use crate::store::local::is_cut_off;
 use crate::store::local::layout::{ACTIVITIES, ACTIVITY_TMP, LOCK, LOG, RUN_FILE};
-use crate::store::{ActivityFile, StoreError, StoreFlaw};
+use crate::store::{ActivityFile, Document, StoreError, StoreFlaw, StoredRun as _};
 
 /// The report of `verify`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -115,6 +117,20 @@ pub fn verify(cx: &Context, request: &VerifyRequest) -> Result<VerifyReport> {
             return Err(StoreError::Held { at: run.file_path(LOCK).into(), holder, waited }.into());
         }
     };
+    for (is_missing, document) in [
+        (matches!(facts.text, FileState::Missing), Document::Text),
+        (matches!(facts.log, FileState::Missing), Document::Log),
+    ] {
+        if is_missing {
+            cx.refuse_left_out(project.root(), &run.address(document).from(project.root()))?;
+        }
+    }
+    // Without a log nothing can be proven of a run of another program; that readers cannot use it is no proof either.
+    if facts.is_not_adopted(&found)
+        && let Some(fault) = found.faults.iter().find(|fault| fault.forbids_reading())
+    {
+        return Err(refusal(&project, &run, fault.clone()));
+    }
     for difference in &mut differences {
         difference.path = project.relative(&difference.path);
     }
@@ -129,6 +145,9 @@ pub fn verify(cx: &Context, request: &VerifyRequest) -> Result<VerifyReport> {
         notes.push(format!(
             "an older version of the run was put back: event {noted} was written here; `{resume}` says where it is"
         ));
+    }
+    for id in vanished(&facts) {
+        notes.push(format!("completed_activities names {id}, and no file or event has it"));
     }
     if facts.is_not_adopted(&found) {
         notes.push("another program made the run, and no command of flow has written it: nothing to prove".to_owned());

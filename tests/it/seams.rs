@@ -38,10 +38,12 @@ fn readers_and_writers_agree_whether_a_run_of_another_program_can_be_used() {
     ] {
         let sandbox = foreign(context);
         let read = ["resume", "show"].map(|verb| sandbox.flow([verb, "r1", "--json"]));
+        let verified = sandbox.flow(["verify", "r1", "--json"]);
         let listed = sandbox.flow(["list", "--json"]).ok().json();
         let needs = sandbox.flow(["attention", "--all", "--json"]).ok().json();
         let write = sandbox.flow(["record-activity", "--run-id", "r1", "--id", "look", "--json"]);
         assert_eq!(write.code == Some(0), is_usable, "{context:?}: {write:?}");
+        assert_eq!(verified.code == Some(0), is_usable, "{context:?}: {verified:?}");
         for answer in read {
             assert_eq!(answer.code == Some(0), is_usable, "{context:?}: {answer:?}");
             if !is_usable {
@@ -132,4 +134,49 @@ fn the_journal_shows_every_change_of_a_runs_status_and_the_first_row_of_an_adopt
     std::fs::write(sandbox.path(".decisions/issue-7.md"), format!("---\nissue: 7\nartifacts:\n{row}---\n")).unwrap();
     sandbox.flow(["record-activity", "--id", "look"]).ok();
     assert_eq!(rows(&sandbox), ["active"]);
+}
+
+#[test]
+fn an_activity_of_another_program_whose_file_vanished_is_named() {
+    let sandbox = foreign("context:\n  issue: null\n");
+    let run = sandbox.run_dir("r1");
+    let text = std::fs::read_to_string(run.join("run.yaml")).unwrap();
+    std::fs::write(run.join("run.yaml"), text.replace("activities: []", "activities: [look, see]")).unwrap();
+    let files = [("001-look.yaml", "look"), ("002-see.yaml", "see")];
+    for (name, id) in files {
+        let text = format!("kind: FlowActivity\nmetadata:\n  id: {id}\nstate:\n  status: completed\n");
+        std::fs::write(run.join("activities").join(name), text).unwrap();
+    }
+    let named = |is_named: bool| {
+        let why = "completed_activities names look, and no file or event has it";
+        for verb in ["doctor", "verify"] {
+            let told = sandbox.flow([verb, "r1"]).ok().stdout;
+            assert_eq!(told.contains(why), is_named, "{verb}: {told}");
+            assert!(!told.contains("names see"), "{verb}: {told}");
+        }
+    };
+    named(false);
+    let look = std::fs::read(run.join("activities/001-look.yaml")).unwrap();
+    std::fs::remove_file(run.join("activities/001-look.yaml")).unwrap();
+    named(true);
+    let found = sandbox.flow(["doctor", "--json"]).ok().json();
+    assert!(found["findings"].as_array().unwrap().iter().any(|one| one["code"] == "activity_vanished"), "{found}");
+    sandbox.flow(["record-activity", "--run-id", "r1", "--id", "more"]).ok();
+    named(true);
+    std::fs::write(run.join("activities/001-look.yaml"), look).unwrap();
+    named(false);
+}
+
+#[test]
+fn conflict_markers_are_called_what_they_are_in_modes_and_interviews() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["mode", "request", "forge"]).ok();
+    let file = sandbox.path(".flow/state/forge-state.json");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("<<<<<<< HEAD\n{text}=======\n{text}>>>>>>> side\n")).unwrap();
+    let refused = sandbox.flow(["mode", "show", "forge"]).exits(65).stderr;
+    assert!(refused.contains("it has the conflict markers of a merge"), "{refused}");
+    assert!(refused.contains("help: settle the merge in it, or clear it"), "{refused}");
+    let told = sandbox.flow(["doctor"]).exits(65).stdout;
+    assert!(told.contains("conflict markers of a merge") && !told.contains("mode clear"), "{told}");
 }
