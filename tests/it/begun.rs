@@ -185,6 +185,23 @@ fn a_list_that_is_kept_up_to_date_notices_that_the_process_is_gone() {
     assert_eq!(feed.card(&id).unwrap().group, CardGroup::InDoubt);
 }
 
+#[test]
+fn a_list_that_is_kept_up_to_date_notices_that_the_whole_directory_is_gone() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    let options = Options { project: Some(sandbox.root()), ..Options::default() };
+    let clock = Clock::fixed("2026-05-20T15:00:00Z".parse().unwrap());
+    let cx = Context::new(clock, Ids::seeded("ids"), Env::default(), Git::new("no\0git"), options);
+    let mut feed = Feed::open(&cx).unwrap();
+    let id = "r1".parse().unwrap();
+    std::fs::rename(sandbox.path(".flow"), sandbox.path("away")).unwrap();
+    assert_eq!(feed.look().unwrap(), std::slice::from_ref(&id));
+    assert!(feed.card(&id).is_none());
+    std::fs::rename(sandbox.path("away"), sandbox.path(".flow")).unwrap();
+    assert_eq!(feed.look().unwrap(), std::slice::from_ref(&id));
+    assert!(feed.card(&id).is_some());
+}
+
 /// A command that runs `flow` as on any other day: with the machine's clock, and without what tests tell it.
 fn real(sandbox: &Sandbox, program: impl AsRef<Path>) -> Command {
     let mut command = sandbox.command(program.as_ref());

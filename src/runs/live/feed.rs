@@ -168,7 +168,10 @@ impl Feed {
     /// [`Error::Store`] when the runs cannot be listed.
     pub fn look(&mut self) -> Result<Vec<RunId>> {
         // `.flow` may be another directory by now: git can remove it and put it back.
-        self.project = self.project.cx.project()?;
+        self.project = match self.project.cx.project() {
+            Err(_) if !self.project.cx.disk.is_dir(self.project.path()) => return Ok(self.forget_all()),
+            found => found?,
+        };
         let stamps = self.all_stamps()?;
         let changed = stamps.keys().filter(|id| self.stamps.get(*id) != stamps.get(*id));
         // A run without a stamp is gone, or has to be read to see what it is now.
@@ -192,6 +195,15 @@ impl Feed {
             }
         }
         Ok(changed)
+    }
+
+    /// Forgets all runs, since their directory is gone. Returns those that were known.
+    fn forget_all(&mut self) -> Vec<RunId> {
+        let mut gone: Vec<RunId> = self.rows.drain().map(|(id, _)| id).collect();
+        gone.extend(std::mem::take(&mut self.unreadable).into_keys());
+        self.observed.clear();
+        self.stamps.clear();
+        gone
     }
 
     /// Looks at these runs. Returns those that changed or are gone.
