@@ -357,6 +357,10 @@ impl Dir {
         }
         result.map_err(|errno| match errno {
             Errno::EXIST => DiskError::Exists { path: into.join(to) },
+            // The other directory may be the one that may not be written.
+            Errno::ACCESS | Errno::PERM if into.stat().is_ok_and(|stat| stat.owner != *USER) => {
+                into.fault_at(Operation::Rename, to, errno)
+            }
             _ => self.fault_at(Operation::Rename, from, errno),
         })
     }

@@ -82,7 +82,9 @@ impl DocumentDir {
     }
 
     fn make(&self, part: &OsStr) -> Answer<()> {
-        match self.handle.make_dir(part, 0o755) {
+        // In the project of a group, the group may write into it as well.
+        let mode = self.handle.stat().map_or(0o755, |stat| stat.mode & 0o777 | 0o700);
+        match self.handle.make_dir(part, mode) {
             // Another process was faster, and flushes what it made.
             Err(Errno::EXIST) => Ok(()),
             Err(errno) => Err(errno),

@@ -204,7 +204,10 @@ impl Explain for DiskError {
         match self {
             Self::NotFound { .. } => new(Kind::NotFound, "not_found"),
             Self::Exists { .. } => new(Kind::Refused, "run_exists").help("use another id, or go on with that run"),
-            Self::Unsafe { hazard, .. } => new(Kind::Unsafe, "unsafe_path").help(match hazard {
+            Self::Unsafe { path, hazard } => new(Kind::Unsafe, "unsafe_path").help(match hazard {
+                Hazard::Symlink if path.ends_with(".flow") => {
+                    "put a plain directory in its place, or name the one to which it leads with FLOW_DIR"
+                }
                 Hazard::HardLink => "put a copy of its own in its place: cp FILE COPY && mv COPY FILE",
                 Hazard::ForeignOwner { .. } => {
                     "run flow as the owner, or set FLOW_TRUST_OWNER=1 when that user is trusted"
@@ -228,6 +231,8 @@ impl Explain for DiskError {
                     _ if source.kind() == io::ErrorKind::ReadOnlyFilesystem => {
                         "make it writable, then try again; nothing was recorded"
                     }
+                    // To read, or to write: a lock, for instance.
+                    _ if matches!(action, Operation::Open) => "make it readable and writable, then try again",
                     action if action.is_reading() => "make it readable, then try again",
                     _ => "nothing was recorded; try again when the cause is gone",
                 })

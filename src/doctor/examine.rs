@@ -89,7 +89,8 @@ fn no_project(cx: &Context, error: Error, request: &DoctorRequest) -> Result<Doc
             found.add("flow_foreign", path, line);
         }
         Error::Store(StoreError::Disk(DiskError::Unsafe { path, .. })) => {
-            found.add("flow_unsafe", path, line);
+            let help = error.problem().help.unwrap_or_default();
+            found.add("flow_unsafe", path, Help::from(line + "; ") + help);
         }
         _ => return Err(error),
     }

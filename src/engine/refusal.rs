@@ -535,7 +535,7 @@ impl std::fmt::Display for Undone {
         };
         match self.status {
             // Its own status would say that it ended well.
-            _ if self.withdrawn => write!(f, "{record} was taken off completed_activities"),
+            _ if self.withdrawn => write!(f, "{record} is not in completed_activities"),
             status if let Some(recorded) = self.recorded => {
                 write!(f, "it is reported as {status}, and {record} is recorded as {recorded}")
             }

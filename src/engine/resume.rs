@@ -248,7 +248,7 @@ fn undone(history: &History, phase: &StateName, work: &PhaseWork<'_>) -> (Verdic
     match (work.status, work.latest) {
         (_, Some(latest)) if work.withdrawn => {
             let reason = format!(
-                "`{phase}` is to be done again: {} {} was taken off completed_activities",
+                "`{phase}` is to be done again: {} {} is not in completed_activities",
                 latest.number, latest.id
             );
             (Verdict::Continue, Action::WorkPhase, reason)

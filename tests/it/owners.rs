@@ -231,3 +231,35 @@ fn a_directory_that_cannot_be_read_is_told_as_unreadable_and_nothing_in_it_as_mi
         user(&sandbox, &["verify", "r1"]).ok();
     }
 }
+
+#[test]
+fn a_log_of_modes_that_another_user_owns_is_named_by_the_doctor() {
+    let Some(sandbox) = repository("a_log_of_modes_that_another_user_owns_is_named_by_the_doctor") else { return };
+    user(&sandbox, &["start", "debug", "--id", "r1"]).ok();
+    user(&sandbox, &["mode", "request", "forge"]).ok();
+    let log = sandbox.path(".flow/state/events.jsonl");
+    lchown(&log, Some(0), Some(0)).unwrap();
+    let told = user(&sandbox, &["doctor"]).ok().stdout;
+    assert!(told.contains("warning  not_writable  .flow/state/events.jsonl"), "{told}");
+    assert!(told.contains(&format!("sudo chown -R {USER}:{USER} {}", sandbox.path(".flow").display())), "{told}");
+    std::fs::set_permissions(&log, std::fs::Permissions::from_mode(0o000)).unwrap();
+    let told = user(&sandbox, &["doctor"]).exits(65).stdout;
+    assert!(told.contains("error  unreadable  .flow/state/events.jsonl"), "{told}");
+    user(&sandbox, &["mode", "list"]).exits(74);
+}
+
+#[test]
+fn a_new_directory_of_a_document_has_the_permissions_of_the_one_around_it() {
+    let sandbox = Sandbox::new();
+    let parent = sandbox.path("shared");
+    std::fs::create_dir(&parent).unwrap();
+    for mode in [0o775, 0o700] {
+        std::fs::set_permissions(&parent, std::fs::Permissions::from_mode(mode)).unwrap();
+        let mut command = sandbox.command("sh");
+        let flow = sandbox.flow_command();
+        let line = format!("umask 002; '{}' interview start shared/{mode}/p.md", flow.get_program().display());
+        command.args(["-c", &line]);
+        run(command, "").ok();
+        assert_eq!(std::fs::metadata(parent.join(mode.to_string())).unwrap().mode() & 0o777, mode);
+    }
+}

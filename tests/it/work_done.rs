@@ -205,7 +205,7 @@ fn an_entry_that_a_person_removes_counts_in_every_phase_for_resume_and_show() {
     for _ in 0..2 {
         let report = resume(&sandbox, &id);
         assert_eq!((&report["next"]["action"], &report["next"]["phase"]), (&json!("work_phase"), &json!("explore")));
-        assert_eq!(report["reason"], "`explore` is to be done again: 002 e1 was taken off completed_activities");
+        assert_eq!(report["reason"], "`explore` is to be done again: 002 e1 is not in completed_activities");
         let shown = sandbox.flow(["show", &id, "--json"]).ok().json();
         assert_eq!(shown["steps"][1]["status"], "not_started", "{shown:#}");
         assert_eq!(sandbox.flow(["complete", &id, "--json"]).exits(1).error()["code"], "phase_not_done");
@@ -780,7 +780,7 @@ fn each_entry_that_a_person_removes_is_done_again_under_its_id() {
     }
     sandbox.edit(&id, "    - tests\n", "");
     let report = resume(&sandbox, &id);
-    assert_eq!(report["reason"], "`preflight` is to be done again: 001 tests was taken off completed_activities");
+    assert_eq!(report["reason"], "`preflight` is to be done again: 001 tests is not in completed_activities");
     let done = way(&report, "the work of `preflight` is done");
     insta::assert_snapshot!(done, @"flow record-activity --run-id 2026-05-20T143003Z-issue-42 --phase preflight --id tests --status passed --name 'tests, after 001'");
     follow(&sandbox, &done);

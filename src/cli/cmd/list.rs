@@ -36,7 +36,7 @@ pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> CliResult {
     let report = while_waiting("reading the runs", || runs::list(cx, &filter))?;
     out.warnings(&report.notes);
     for run in &report.unreadable {
-        out.warnings(&[format!("{} cannot be read: {}", run.run_id, run.reason)]);
+        out.warnings(&[run.in_words()]);
     }
     // Who asks for none knows that none is shown.
     if report.runs.is_empty() && report.unreadable.is_empty() && filter.limit != Some(0) {

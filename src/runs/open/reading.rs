@@ -250,6 +250,15 @@ pub struct Unreadable {
     pub reason: String,
 }
 
+impl Unreadable {
+    /// That it cannot be read, and why; once, where the reason says it as well.
+    pub(crate) fn in_words(&self) -> String {
+        let Self { run_id, reason } = self;
+        let is_said = reason.contains("cannot be read") && reason.contains(run_id.as_str());
+        if is_said { reason.clone() } else { format!("{run_id} cannot be read: {reason}") }
+    }
+}
+
 /// Which runs cannot be read, and why, for an error.
 pub(crate) fn reasons(unreadable: &[Unreadable]) -> Vec<String> {
     unreadable.iter().map(|run| format!("{}: {}", run.run_id, run.reason)).collect()

@@ -88,7 +88,7 @@ fn open_runs(cx: &Context, path: PathBuf, named: usize) -> Result<OtherWorktree>
     let project = cx.project()?;
     let found = Runs::read_open(&project)?;
     let error = match found.unreadable.first() {
-        Some(run) => Some(format!("{} cannot be read: {}", run.run_id, run.reason)),
+        Some(run) => Some(run.in_words()),
         None => passed_over_in_words(found.passed_over),
     };
     let open_runs = found.open().count();
