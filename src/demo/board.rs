@@ -1,8 +1,8 @@
 //! A project with runs of every group, for looking at lists and pages.
 
-use crate::demo::player::Player;
+use crate::demo::player::{Player, UNSHOWN};
 use crate::host::parent_process;
-use crate::model::{Problem, Timestamp};
+use crate::model::{Problem, Timestamp, counted};
 
 /// Runs that some commands make: what they show, how many minutes ago, and the commands.
 type Scene = (&'static str, &'static [(u32, &'static [&'static str])]);
@@ -111,13 +111,24 @@ const SCENES: [Scene; 6] = [
             7,
             &[
                 "flow start debug --id slow-start --goal 'The first command takes a second' --session monday",
-                "flow record-activity --run-id slow-start --session monday --id profile --status running",
+                "flow record-activity --run-id slow-start --session monday --id profile --status running --name \
+                 'Measure the first command'",
             ],
         )],
     ),
 ];
 
-/// Fills the project with runs, as if they had happened in the days before `now`.
+fn age(minutes: u32) -> String {
+    let (unit, length) = match minutes {
+        DAY.. => ("day", DAY),
+        HOUR..DAY => ("hour", HOUR),
+        _ => ("minute", 1),
+    };
+    counted((minutes / length) as usize, unit)
+}
+
+/// Fills the project with runs, as if they had happened in the days before `now`: a variable for tests sets the clock, which
+/// is not shown.
 ///
 /// # Errors
 /// As [`Player::play`].
@@ -131,7 +142,8 @@ pub(super) fn fill(player: &mut Player<'_>, now: Timestamp) -> Result<(), Proble
         }
         for (minutes, work) in *moments {
             let then = now.later(-MINUTE * i64::from(*minutes));
-            commands.push(format!("export __FLOW_NOW={then}"));
+            commands.push(format!("# {} ago:", age(*minutes)));
+            commands.push(format!("{UNSHOWN}export __FLOW_NOW={then}"));
             commands.extend(work.iter().map(|command| (*command).to_owned()));
         }
         let commands: Vec<_> = commands.iter().map(String::as_str).collect();

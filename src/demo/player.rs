@@ -17,6 +17,8 @@ pub enum DemoLine<'a> {
     Output(&'a str),
 }
 
+/// Stands before a command that is run and not shown.
+pub(super) const UNSHOWN: char = '\u{2}';
 /// Marks the lines of commands among those of a shell. No command prints it.
 const MARK: char = '\u{1}';
 
@@ -59,6 +61,9 @@ impl Player<'_> {
     fn run(&mut self, heading: &str, commands: &[&str], last: Option<&str>) -> Result<Vec<String>, Problem> {
         (self.tell)(DemoLine::Heading(heading));
         let mut text = String::new();
+        if !self.is_begun {
+            text += &shown_and_run(&format!("cd {}", quoted(&self.dir.to_string_lossy())));
+        }
         match &self.before {
             Some(before) if self.is_begun => text += &format!("{before}\n"),
             Some(before) => text += &shown_and_run(before),
@@ -66,7 +71,10 @@ impl Player<'_> {
         }
         self.is_begun = true;
         for command in commands {
-            text += &shown_and_run(command);
+            match command.strip_prefix(UNSHOWN) {
+                Some(command) => text += &format!("{command}\n"),
+                None => text += &shown_and_run(command),
+            }
         }
         let mut printed = Vec::new();
         let mut killed = Ok(());
@@ -99,7 +107,9 @@ impl Player<'_> {
 /// Kills a process by a command in another shell.
 fn kill(process: u32, dir: &Path, tell: &mut dyn FnMut(DemoLine<'_>)) -> Result<(), Problem> {
     let command = format!("kill -9 {process}");
-    tell(DemoLine::Heading("Elsewhere, something kills the agent:"));
+    tell(DemoLine::Heading(
+        "Elsewhere, something kills the agent. The number is that of this demonstration's shell; by hand, take your own:",
+    ));
     tell(DemoLine::Command(&format!("$ {command}")));
     match (Script { text: &command, dir }).run(&mut |line, _| tell(DemoLine::Output(line))) {
         Ok(_) => Ok(()),

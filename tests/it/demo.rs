@@ -22,6 +22,7 @@ fn demo(sandbox: &Sandbox, args: &[&str]) -> Command {
 const STORY: &str = r#"
 A project to throw away. In it are six rows, which an agent is to copy:
 
+$ cd [..]
 $ git init -q && printf 'row %s\n' 1 2 3 4 5 6 >old.txt && git add old.txt
 $ git -c user.name=Demo -c user.email=demo@example.com commit -qm 'Six rows'
 
@@ -43,7 +44,7 @@ copied row 1
 copied row 2
 copied row 3
 ...
-Elsewhere, something kills the agent:
+Elsewhere, something kills the agent. The number is that of this demonstration's shell; by hand, take your own:
 
 $ kill -9 [..]
 ...
