@@ -2,7 +2,8 @@
 
 use crate::engine::{Fold, Timeline};
 use crate::model::Timestamp;
-use crate::picture::words::{day_and_time, is_same_day, time_of_day};
+use crate::picture::text::columns;
+use crate::picture::words::{day_and_time, duration, is_same_day, time_of_day};
 
 /// The width of a fold.
 const FOLD: f64 = 22.0;
@@ -11,6 +12,9 @@ const STRETCH: f64 = 10.0;
 /// The least distance from a mark with a time, and from one with a day as well, to the next one.
 const MARK: f64 = 64.0;
 const DAY_MARK: f64 = 116.0;
+/// The least distance between the labels of two folds, and the width of a letter in them.
+const BESIDE: f64 = 8.0;
+const LETTER: f64 = 6.5;
 /// The distances of round times, in minutes.
 const STEPS: [i64; 12] = [1, 2, 5, 10, 15, 30, 60, 120, 240, 720, 1440, 10_080];
 /// The most round times of a stretch that are looked at.
@@ -54,6 +58,13 @@ pub(super) struct Gap {
     pub(super) at: f64,
     pub(super) width: f64,
     pub(super) fold: Fold,
+}
+
+impl Gap {
+    /// How long the fold is, in words.
+    pub(super) fn length(&self) -> String {
+        duration(self.fold.from.milliseconds_until(self.fold.to))
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a picture needs no more than 52 bits of a time")]
@@ -111,6 +122,29 @@ impl Axis {
         })
     }
 
+    /// The places for the labels of the folds, in their order; none for one that another label leaves no room. Those of the
+    /// longest folds come first, and a label may stand left or right of the middle of its fold.
+    pub(super) fn label_places(&self) -> Vec<Option<f64>> {
+        let gaps: Vec<_> = self.gaps().collect();
+        let mut longest: Vec<_> = (0..gaps.len()).collect();
+        longest.sort_by_key(|at| std::cmp::Reverse(gaps[*at].fold.from.milliseconds_until(gaps[*at].fold.to)));
+        let mut taken: Vec<(f64, f64)> = Vec::new();
+        let mut places = vec![None; gaps.len()];
+        for at in longest {
+            let (gap, width) = (&gaps[at], letters(&gaps[at].length()));
+            let middle = gap.at + (gap.width - width) / 2.0;
+            for x in [middle, gap.at + gap.width - width, gap.at] {
+                let is_free = taken.iter().all(|(from, to)| x >= to + BESIDE || x + width + BESIDE <= *from);
+                if is_free {
+                    taken.push((x, x + width));
+                    places[at] = Some(x);
+                    break;
+                }
+            }
+        }
+        places
+    }
+
     /// Times to write on the axis: the beginning of every stretch, and round times within long ones, as far as there is
     /// room.
     pub(super) fn marks(&self) -> Vec<Mark> {
@@ -133,6 +167,12 @@ impl Axis {
         }
         marks
     }
+}
+
+/// About how wide a label is.
+#[expect(clippy::cast_precision_loss, reason = "a label has at most some dozen letters")]
+fn letters(label: &str) -> f64 {
+    LETTER * columns(label) as f64
 }
 
 impl Stretch {
@@ -174,6 +214,20 @@ mod tests {
         assert_eq!(places, [0.0, 126.0, 252.0, 274.0, 526.0, 548.0, 800.0]);
         assert_eq!(axis.place(at("21T01:00")), axis.place(at("20T11:00")));
         assert_eq!(axis.gaps().map(|gap| gap.at.round()).collect::<Vec<_>>(), [252.0, 526.0]);
+    }
+
+    #[test]
+    fn labels_of_folds_that_are_close_do_not_overlap() {
+        let folds =
+            [("20T10:05", "20T11:15"), ("20T11:16", "20T14:31"), ("20T14:32", "20T15:40"), ("20T15:41", "21T09:00")];
+        let axis = Axis::new(&timeline(&folds), 400.0);
+        let mut shown = Vec::new();
+        for (gap, place) in axis.gaps().zip(axis.label_places()) {
+            shown.extend(place.map(|at| (at, at + letters(&gap.length()), gap.length())));
+        }
+        assert!(shown.windows(2).all(|two| two[0].1 <= two[1].0), "{shown:?}");
+        let labels: Vec<_> = shown.into_iter().map(|(.., label)| label).collect();
+        assert_eq!(labels, ["3 h 15 min", "17 h"], "the longest ones have labels");
     }
 
     #[test]

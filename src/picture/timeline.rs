@@ -12,9 +12,10 @@ use crate::picture::axis::Axis;
 use crate::picture::text::rounded;
 use crate::picture::words::{clean, duration, shortened};
 
-/// The width of the names of lanes, of the axis, and of the words behind the last bar.
+/// The width of the names of lanes, of the axis, and of the words behind the last bar. Together they fit beside the diagram in a
+/// window of 1280 pixels.
 const NAMES: f64 = 130.0;
-const WIDTH: f64 = 640.0;
+const WIDTH: f64 = 606.0;
 const BEHIND: f64 = 126.0;
 /// The heights of a step, of a unit, and of the marks above.
 const STEP: f64 = 28.0;
@@ -92,11 +93,14 @@ fn drawn(timeline: &Timeline, style: Option<&str>) -> Markup {
                 text.mark data-at=[at] data-clock=[clock] x=(rounded(NAMES + mark.at)) y="14" { (mark.label) }
                 path.rule d={ "M" (rounded(NAMES + mark.at)) " 20V" (rounded(bottom)) } {}
             }
-            @for gap in axis.gaps() {
-                @let length = duration(gap.fold.from.milliseconds_until(gap.fold.to));
+            @for (gap, label) in axis.gaps().zip(axis.label_places()) {
+                @let length = gap.length();
                 rect.fold x=(rounded(NAMES + gap.at)) y="20" width=(gap.width) height=(rounded(bottom - 20.0))
                     fill="url(#folded)" { title { "nothing happened for " (length) } }
-                text.mark x=(rounded(NAMES + gap.at - 4.0)) y=(rounded(bottom + 14.0)) { (length) }
+                // Without room for it, the fold says it to the pointer.
+                @if let Some(at) = label {
+                    text.mark x=(rounded(NAMES + at)) y=(rounded(bottom + 14.0)) { (length) }
+                }
             }
             @for (y, height, lane) in rows {
                 (lane_row(lane, &axis, timeline, y, height))
