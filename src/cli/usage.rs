@@ -160,6 +160,10 @@ impl UsageLine {
                 let meant = meant.iter().find(|meant| known.iter().any(|known| known == *meant))?;
                 Some(format!("did you mean `{meant}`?"))
             }
+            ErrorKind::MissingRequiredArgument => {
+                let format = self.rest.iter().find_map(|word| self.format(word))?;
+                Some(format!("did you mean `--format {format}`?"))
+            }
             ErrorKind::UnknownArgument => {
                 let word = text_of(error, ContextKind::InvalidArg)?;
                 if word.starts_with('-') {
@@ -179,6 +183,9 @@ impl UsageLine {
         if self.path == ["exec"] {
             return self.command_to_run();
         }
+        if let Some(format) = self.format(option.trim_start_matches('-')) {
+            return Some(format!("did you mean `--format {format}`?"));
+        }
         for (words, meant) in OPTIONS {
             let takes_it = self.command.get_arguments().any(|argument| argument.get_long() == Some(meant));
             if takes_it && words.contains(&option) {
@@ -186,6 +193,13 @@ impl UsageLine {
             }
         }
         None
+    }
+
+    /// The format of this name, if the command writes formats.
+    fn format(&self, name: &str) -> Option<String> {
+        let format = self.command.get_arguments().find(|argument| argument.get_long() == Some("format"))?;
+        let known = format.get_possible_values();
+        known.iter().find(|known| known.get_name() == name).map(|known| known.get_name().to_owned())
     }
 
     /// The command that `exec` was probably to run.

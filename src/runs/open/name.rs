@@ -1,7 +1,7 @@
 //! A run by the name that people use for it.
 
 use std::cell::OnceCell;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use crate::model::{Issue, Kind, Problem, Remote, RunId, RunSummary, first_few, quoted};
@@ -119,11 +119,25 @@ pub(crate) fn open_run_exactly(project: &Project, id: &str) -> Result<Box<dyn St
         Err(error) if error.is_not_found() => {
             refuse_pruned(project, &RunId::new(id)?)?;
             let ids = project.runs().ids().unwrap_or_default();
-            let suggestion = crate::codec::similar(id, ids.iter().map(RunId::as_str)).map(str::to_owned);
-            Err(Error::NoSuchRun { id: id.to_owned(), suggestion, worktree: None })
+            Err(Error::NoSuchRun { id: id.to_owned(), suggestion: similar_run(id, &ids), worktree: None })
         }
         found => Ok(found?),
     }
+}
+
+/// The run whose id, or whose name without the time of its start, has similar letters; of several the newest.
+fn similar_run(given: &str, ids: &[RunId]) -> Option<String> {
+    if let Some(id) = crate::codec::similar(given, ids.iter().map(RunId::as_str)) {
+        return Some(id.to_owned());
+    }
+    let given = given.to_lowercase();
+    let mut by_name = BTreeMap::new();
+    for id in ids {
+        let newest = by_name.entry(id.name().to_lowercase()).or_insert(id);
+        *newest = (*newest).max(id);
+    }
+    let name = crate::codec::similar(&given, by_name.keys().map(String::as_str))?;
+    by_name.get(name).map(ToString::to_string)
 }
 
 /// Refuses a run that is not here because it was pruned.
