@@ -152,6 +152,14 @@ impl TextPage {
         let _ = writeln!(self.text, "  {text}");
     }
 
+    /// Adds a text below a line of a list.
+    pub(super) fn below(&mut self, text: &str) {
+        const INDENT: usize = 6;
+        let text = self.fit(text);
+        let text = self.broken(&clean(&text), INDENT);
+        let _ = writeln!(self.text, "{:INDENT$}{text}", "");
+    }
+
     /// This text with line breaks, so that its lines fit behind `indent` blanks.
     fn broken(&self, text: &str, indent: usize) -> String {
         match self.room {

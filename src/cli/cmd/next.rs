@@ -14,6 +14,7 @@ pub(super) fn next(cx: &Context, run: RunArg, out: &mut Out) -> CliResult {
 }
 
 fn next_page(report: &NextStatesReport, page: &mut TextPage) {
+    page.fit_to_columns();
     let state = report.state.as_ref().map_or("before its first state", StateName::as_str);
     page.head(page::STRONG, state, &format!("{}  {}", report.run_id, report.workflow));
     let choices = report.choices.tt.iter().zip(&report.choices.td);

@@ -120,6 +120,7 @@ fn listed(workflow: &WorkflowEntry) -> [String; 3] {
 }
 
 fn shown(report: &WorkflowReport, page: &mut TextPage) {
+    page.fit_to_columns();
     page.head(
         page::STRONG,
         &or_empty(report.id.as_ref()),

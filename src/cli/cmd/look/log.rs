@@ -8,8 +8,8 @@ use crate::cli::exit::Exit;
 use crate::cli::out::{CliResult, Out};
 use crate::cli::page::TextPage;
 use crate::model::{Event, Seq};
-use crate::picture::event_in_words;
-use crate::runs::{self, Context, LogReport, LogRequest, reader_left};
+use crate::picture::{columns as width_of, event_in_words};
+use crate::runs::{self, Context, LogReport, LogRequest, columns, reader_left};
 
 /// How often `log --follow` reads the log.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -41,7 +41,7 @@ fn follow(cx: &Context, request: &LogRequest, out: &mut Out) -> CliResult {
         for event in &report.events {
             let exit = out.answer(event, |page| {
                 page.cut_long_values();
-                page.line(&line(event));
+                told(event, page);
             });
             // A reader that closes the pipe ends the command; that is not an error.
             if exit != Exit::Done || reader_left(Duration::ZERO) {
@@ -57,7 +57,7 @@ fn follow(cx: &Context, request: &LogRequest, out: &mut Out) -> CliResult {
 fn fill(report: &LogReport, page: &mut TextPage) {
     page.cut_long_values();
     for event in &report.events {
-        page.line(&line(event));
+        told(event, page);
     }
     for skipped in &report.skipped {
         page.line(&format!("line {}  {}  {}", skipped.line, skipped.why, skipped.text));
@@ -67,9 +67,22 @@ fn fill(report: &LogReport, page: &mut TextPage) {
     }
 }
 
-/// An event in one line: position, time, type, and what matters for its type.
-fn line(event: &Event) -> String {
+/// An event in one line: position, time, type, and what matters for its type. Where that has no room, it stands below, and the
+/// time is that of the day.
+fn told(event: &Event, page: &mut TextPage) {
     let Event { seq, at, kind, .. } = event;
-    let line = format!("{:>4}  {at}  {:<18} {}", seq.0, kind.name(), event_in_words(event));
-    crate::cli::page::clean(line.trim_end()).into_owned()
+    let words = event_in_words(event);
+    let line = format!("{:>4}  {at}  {:<18} {words}", seq.0, kind.name());
+    let room = columns().unwrap_or(usize::MAX);
+    if width_of(line.trim_end()) <= room {
+        page.line(line.trim_end());
+        return;
+    }
+    let whole = format!("{:>4}  {at}  {}", seq.0, kind.name());
+    let time = at.as_datetime().format("%H:%M:%S");
+    page.line(&if width_of(&whole) <= room { whole } else { format!("{:>4}  {time}  {}", seq.0, kind.name()) });
+    page.fit_to_columns();
+    if !words.is_empty() {
+        page.below(&words);
+    }
 }
