@@ -39,7 +39,9 @@ pub fn resume(history: &History, outlook: &Outlook<'_>) -> Plan {
     });
     let completed = completed.collect();
     let left_undone = history.left_undone(outlook.machine);
-    let begun_at = match most_doubtful(history, &in_doubt) {
+    let doubtful = most_doubtful(history, &in_doubt);
+    let first_doubt = doubtful.and_then(|first| in_doubt.iter().position(|doubt| std::ptr::eq(doubt, first)));
+    let begun_at = match doubtful {
         Some(doubt) if verdict == Verdict::Reconcile && doubt.alive == Some(true) => doubt.at,
         _ => None,
     };
@@ -47,7 +49,7 @@ pub fn resume(history: &History, outlook: &Outlook<'_>) -> Plan {
     // The one that the verdict is about comes first.
     unproved.sort_by_key(|one| Some(&one.phase) != next.phase.as_ref());
     let notes = notes(history, outlook);
-    Plan { verdict, reason, next, completed, in_doubt, left_undone, begun_at, limit, unproved, notes }
+    Plan { verdict, reason, next, completed, in_doubt, first_doubt, left_undone, begun_at, limit, unproved, notes }
 }
 
 /// The begun work to look at first: in steps that the run has not left, and of which nothing shows that it goes on.

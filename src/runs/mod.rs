@@ -66,7 +66,7 @@ pub use look::brief::{BriefReport, BriefRequest, RunPosition, brief};
 pub(crate) use look::brief::{Overview, brief_with_files, overview};
 pub(crate) use look::card::session_life;
 pub use look::card::{Card, CardGroup, HolderLife, PhasePlace};
-pub use look::cause::{Cause, Need};
+pub use look::cause::{BegunWork, Cause, Need, UnitCounts};
 pub(crate) use look::evidence::bring_evidence;
 pub use look::evidence::{
     EvidenceFile, EvidenceItem, EvidenceKind, EvidenceOrigin, EvidenceReport, EvidenceRequest, FileContent, evidence,

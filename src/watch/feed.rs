@@ -103,7 +103,7 @@ impl KnownRuns {
             Some(run) => *run == card.run.head.run_id,
             None => true,
         };
-        is_asked && self.filter.takes(&card.run, || card.reason.as_str().into())
+        is_asked && self.filter.takes(&card.run, || card.reason_to_search())
     }
 
     /// The runs as they are.

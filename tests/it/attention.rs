@@ -32,7 +32,7 @@ fn a_status_line_names_runs_that_cannot_be_read() {
     }
     std::fs::write(sandbox.run_dir("r1").join("run.yaml"), "x: [").unwrap();
     let line = sandbox.flow(["hud"]).ok().stdout;
-    assert!(line.starts_with("r2  ") && line.ends_with("r1  unreadable\n"), "{line}");
+    assert!(line.starts_with("debug  r2  ") && line.ends_with("r1  unreadable\n"), "{line}");
     std::fs::write(sandbox.run_dir("r2").join("run.yaml"), "x: [").unwrap();
     assert_eq!(sandbox.flow(["hud"]).ok().stdout, "r1 and 1 more  unreadable\n");
     let report = sandbox.flow(["hud", "--json"]).ok().json();
@@ -110,7 +110,10 @@ fn a_question_waits_although_the_session_that_asks_is_alive() {
 #[test]
 fn the_most_urgent_runs_come_first_and_those_that_need_no_person_are_left_out() {
     let sandbox = Sandbox::new();
-    assert_eq!(sandbox.flow(["attention"]).ok().stderr, "no run needs you\n");
+    let none = format!("no runs here: there is no .flow in {} or above", sandbox.root().display());
+    assert_eq!(sandbox.flow(["attention"]).ok().stderr, format!("{none}\n"));
+    assert_eq!(sandbox.flow(["list"]).ok().stderr, format!("{none}\n"));
+    assert_eq!(sandbox.flow(["resume", "--json"]).exits(3).json()["reason"], none);
     let host = HostProcess::new(&sandbox);
     for run in ["first", "second", "third"] {
         host.flow(&sandbox, run, &["start", "debug", "--id", run]);
@@ -411,16 +414,16 @@ fn a_row_says_what_a_run_is_first_and_fits_into_the_terminal() {
         shown(Some("40"), &["attention"]),
     ];
     insta::assert_snapshot!(pages.join("\n"), @r"
-    PR 7 review-pr                                               7         review-pr    active   preflight 1/4  1 s
-    issue 42 start-issue                                         issue-42  start-issue  active   preflight 1/5  2 s
+    PR 7 review-pr                                               7         review-pr    ready    preflight 1/4  1 s
+    issue 42 start-issue                                         issue-42  start-issue  ready    preflight 1/5  2 s
     The importer loses the last row of every file that it reads  importer  debug        blocked  preflight 1/5  3 s  Which of the two formats is meant, the old one or the new one?
 
-    PR 7 review-pr      7         active   preflight 1/4  1 s
-    issue 42 start-is…  issue-42  active   preflight 1/5  2 s
+    PR 7 review-pr      7         ready    preflight 1/4  1 s
+    issue 42 start-is…  issue-42  ready    preflight 1/5  2 s
     The importer lose…  importer  blocked  preflight 1/5  3 s  Which of the…
 
-    PR 7 review-pr    7         active   1 s
-    issue 42 start-…  issue-42  active   2 s
+    PR 7 review-pr    7         ready    1 s
+    issue 42 start-…  issue-42  ready    2 s
     The importer lo…  importer  blocked  3 s
 
     Waits for you  1

@@ -345,7 +345,10 @@ fn lists_are_newest_first_and_filtered() {
     assert_eq!(ids(&["--since", "1d", "-n", "1"]), [second]);
     sandbox.flow(["list", "--since", "yesterday"]).exits(2);
     let human = sandbox.flow(["list"]).ok().stdout;
-    assert!(human.lines().last().unwrap().contains("active"), "{human}");
+    assert!(human.lines().last().unwrap().contains("at work"), "{human}");
+    // The word that a list shows is a status to ask for, too.
+    assert_eq!(ids(&["--status", "at work"]), [first.as_str()]);
+    assert_eq!(ids(&["--status", "ready"]), [""; 0]);
 }
 
 #[test]

@@ -40,9 +40,9 @@ fn a_fork_goes_on_where_the_run_was_and_leaves_it_as_it_is() {
     assert_eq!(at_three["forked_from"], json!({ "run_id": "r1", "seq": 3 }));
     assert_eq!((&at_three["phase"], &at_three["completed_activities"]), (&json!("explore"), &json!(1)));
     insta::assert_snapshot!(sandbox.flow(["list"]).ok().stdout, @"
-    fork: the parser  r3  start-issue  active  explore 2/5  1 s  002 look was begun and its outcome is unknown
-    fork: the parser  r2  start-issue  active  plan 3/5     3 s  004 draft was begun and its outcome is unknown
-    the parser        r1  start-issue  active  plan 3/5     5 s  004 draft was begun and its outcome is unknown
+    fork: the parser  r3  start-issue  begun  explore 2/5  1 s  echo seen · begun 5 s ago, outcome unknown
+    fork: the parser  r2  start-issue  begun  plan 3/5     3 s  004 draft was begun and its outcome is unknown
+    the parser        r1  start-issue  begun  plan 3/5     5 s  004 draft was begun and its outcome is unknown
     ");
     let listed = sandbox.flow(["list", "--json"]).ok().json();
     assert_eq!(listed["runs"][0]["forked_from"], json!({ "run_id": "r1", "seq": 3 }));

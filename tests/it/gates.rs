@@ -705,8 +705,8 @@ fn a_run_that_an_edit_completed_before_the_decision_is_not_over_for_any_reader()
     for adopted in [false, true] {
         assert_eq!(sandbox.flow(["wait", &id, "--timeout", "5"]).exits(4).stdout.split(' ').next(), Some("approval"));
         for (reader, what) in [
-            (&["attention"][..], "`confirm`"),
-            (&["list"], "waiting"),
+            (&["attention"][..], "confirm"),
+            (&["list"], "approval"),
             (&["watch", "--once"], "Waits for you"),
             (&["show", &id], "the run waits for a person: no one decided in `confirm`"),
             (&["report", &id], "the run waits for a person: no one decided in `confirm`"),

@@ -318,7 +318,8 @@ fn show_log_and_verify_take_the_latest_run_when_all_are_over_and_say_which() {
     let sandbox = Sandbox::new();
     sandbox.flow(["show"]).exits(3);
     let empty = sandbox.flow(["list"]).ok();
-    assert_eq!((empty.stdout.as_str(), empty.stderr.as_str()), ("", "no runs here\n"));
+    let none = format!("no runs here: there is no .flow in {} or above\n", sandbox.root().display());
+    assert_eq!((empty.stdout, empty.stderr), (String::new(), none));
     for id in ["one", "two"] {
         sandbox.flow(["start", "debug", "--id", id]).ok();
         sandbox.flow(["cancel", id]).ok();
@@ -932,7 +933,7 @@ fn what_was_entered_over_is_told_until_it_is_settled() {
         -  -  b  failed
     "#);
     assert_eq!(sandbox.flow(["show", "r1", "--json"]).ok().json()["left_undone"], left);
-    insta::assert_snapshot!(sandbox.flow(["hud"]).ok().stdout, @"r1  c 3/3  reconcile  2 undone  now");
+    insta::assert_snapshot!(sandbox.flow(["hud"]).ok().stdout, @"own  r1  c 3/3  begun  2 undone  now");
     sandbox.flow(["record-activity", "--run-id", "r1", "--phase", "c", "--id", "c-work"]).ok();
     let waits = sandbox.flow(["attention", "--json"]).ok().json();
     assert_eq!(waits["runs"][0]["left_undone"], left, "{waits:#}");

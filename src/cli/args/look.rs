@@ -11,7 +11,7 @@ use crate::cli::args::shared::RunArg;
 use crate::cli::args::values::{port, seconds, text, whole};
 use crate::cli::complete;
 use crate::model::{Doing, RunStatus, SessionId};
-use crate::runs::ListStatus;
+use crate::runs::{ListStatus, Need};
 
 impl ValueEnum for ListStatus {
     fn value_variants<'a>() -> &'a [Self] {
@@ -29,8 +29,34 @@ impl ValueEnum for ListStatus {
             Self::Run(RunStatus::Failed) => "The run failed",
             Self::Run(RunStatus::Completed) => "Completed: its work is done",
             Self::Run(RunStatus::Cancelled) => "Cancelled",
+            Self::Need(need) => about(*need),
+            Self::AtWork => "A session holds it, or the process that began work in it still runs",
+            Self::Ready => "The next step is known, and no session holds it",
         };
-        Some(PossibleValue::new(self.as_str()).help(help))
+        let value = PossibleValue::new(self.as_str()).help(help);
+        // As lists show it.
+        Some(if *self == Self::AtWork { value.aliases(["at work", "at-work"]) } else { value })
+    }
+}
+
+/// What a need means, in a list of them.
+fn about(need: Need) -> &'static str {
+    match need {
+        Need::Question => "It asks a question",
+        Need::Blocked => "The run or an activity is blocked, or a step or a unit waits",
+        Need::Limit => "A limit is reached",
+        Need::Failing => "A step or an activity failed",
+        Need::Approval => "A gate waits for a person's decision",
+        Need::Undone => "It passed over work without a reason",
+        Need::Drifted => "The workflow changed at its current phase",
+        Need::Damaged => "Events are missing from its log",
+        Need::Joined => "A merge joined two histories",
+        Need::Rewound => "An older version was put back",
+        Need::Unshared => "The store that machines share does not have it as it is here",
+        Need::Begun => "An activity or a step was begun, and its outcome is unknown",
+        Need::Units => "A unit of work was begun, and its outcome is unknown",
+        Need::Dead => "The process of the session that holds it is gone",
+        Need::Ended => "The session that held it has ended",
     }
 }
 

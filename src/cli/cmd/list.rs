@@ -2,7 +2,7 @@
 
 use crate::cli::args::ListArgs;
 use crate::cli::cmd::look::usage::usage_or_dash;
-use crate::cli::cmd::run_rows::{rows, short_names};
+use crate::cli::cmd::run_rows::{no_project, rows, short_names};
 use crate::cli::cmd::worktrees;
 use crate::cli::out::{CliResult, Out};
 use crate::cli::page::TextPage;
@@ -40,7 +40,8 @@ pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> CliResult {
     }
     // Who asks for none knows that none is shown.
     if report.runs.is_empty() && report.unreadable.is_empty() && filter.limit != Some(0) {
-        out.aside(if filter.is_all() { "no runs here\n" } else { "no run matches\n" });
+        let none = if filter.is_all() { "no runs here" } else { "no run matches" };
+        out.aside(&format!("{}\n", no_project(cx).unwrap_or_else(|| none.to_owned())));
     }
     // A run may be open in another worktree when none is here.
     worktrees::hint(&report.worktrees, out);

@@ -3,6 +3,7 @@
 use crate::cli::args::ResumeArgs;
 use crate::cli::cmd::look::seen::seen_table;
 use crate::cli::cmd::look::show::left_undone;
+use crate::cli::cmd::run_rows::word_by_file;
 use crate::cli::cmd::worktrees;
 use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{self, COMMAND, TextPage, or_dash, or_empty};
@@ -167,7 +168,7 @@ fn surroundings(report: &ResumeReport, page: &mut TextPage) {
         page.line("  other open runs");
         let rows = report.candidates.iter().take(SHOWN).map(|other| {
             let phase = other.phase.as_ref().map_or("", StateName::as_str);
-            [other.run_id.as_str(), other.workflow.as_str(), other.word(), phase]
+            [other.run_id.as_str(), other.workflow.as_str(), word_by_file(other), phase]
         });
         page.table(4, rows);
     }

@@ -1,9 +1,9 @@
 //! Runs as lines of a list: what each is first, in columns that fit the terminal.
 
 use crate::cli::page::{CARE, TextPage, brief, or_empty};
-use crate::model::{RunId, Timestamp};
+use crate::model::{Doing, RunHead, RunId, Timestamp};
 use crate::picture::{age, columns as width_of, cut, waits_for};
-use crate::runs::{Card, Context, ListedRun, Need, ShortNames, Unreadable, columns};
+use crate::runs::{Card, Context, Error, ListedRun, Need, ShortNames, Unreadable, columns};
 
 /// The gap between columns.
 const GAP: usize = 2;
@@ -24,6 +24,14 @@ pub(super) fn short_names<'r>(cx: &Context, shown: impl IntoIterator<Item = &'r 
     cx.project().map(|project| ShortNames::of(&project, shown)).unwrap_or_default()
 }
 
+/// That there is no project here, in the words that every command has for it.
+pub(super) fn no_project(cx: &Context) -> Option<String> {
+    match cx.project() {
+        Err(error @ Error::NoProject { .. }) => Some(error.to_string()),
+        _ => None,
+    }
+}
+
 /// One line for each run of a list. What it waits for is that of its card, if that was read.
 pub(super) fn rows(
     runs: &[ListedRun],
@@ -42,7 +50,7 @@ pub(super) fn rows(
     for run in runs {
         let card = cards.iter().find(|card| card.run.head.run_id == run.head.run_id);
         let reason = match card {
-            Some(card) if card.need.is_some() => waits_for(card, now),
+            Some(card) if card.need.is_some() || card.work.is_some() => waits_for(card, now),
             _ => or_empty(run.head.blocked_reason.as_ref().or(run.feature.as_ref())),
         };
         table.push([
@@ -69,11 +77,21 @@ pub(super) fn rows(
     fitted(table, &steps, indent, page);
 }
 
-/// How a run stands. What only a look at all of it shows is in its card.
+/// How a run stands, in the word that every list has for it. Without a card it is as near to that as the file of the run.
 fn word(run: &ListedRun, card: Option<&Card>) -> &'static str {
-    match card.and_then(|card| card.need) {
-        Some(need) if run.head.doing.is_none() && (need.may_pass() || need == Need::Blocked) => need.as_str(),
-        _ => run.head.word(),
+    if let Some(card) = card {
+        return card.word();
+    }
+    word_by_file(&run.head)
+}
+
+/// The word for how a run stands, as far as its file tells.
+pub(super) fn word_by_file(head: &RunHead) -> &'static str {
+    match head.doing {
+        Some(Doing::Asking) => Need::Question.as_str(),
+        Some(Doing::Failing) => Need::Failing.as_str(),
+        Some(Doing::Conflict) => Need::Joined.as_str(),
+        Some(Doing::Waiting) | None => head.word(),
     }
 }
 

@@ -99,7 +99,7 @@ impl FeedRow {
 
     fn reason(&self) -> Cow<'_, str> {
         match self {
-            Self::Open(card, _) => card.reason.as_str().into(),
+            Self::Open(card, _) => card.reason_to_search(),
             Self::Over(run, _) => reason_of_over(run).into(),
         }
     }

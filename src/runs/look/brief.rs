@@ -6,13 +6,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{CompletedActivity, InDoubt, LeftUndone, Verdict};
-use crate::model::{RunId, RunStatus, SessionId, StateName, Timestamp, WorkflowId};
+use crate::model::{RunId, RunStatus, RunSummary, SessionId, StateName, Timestamp, WorkflowId};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
-use crate::runs::look::card::{HolderLife, holder_life};
+use crate::runs::look::card::{HolderLife, holder_life, word_for_session};
 use crate::runs::look::cause::{Cause, Need, cause_of};
 use crate::runs::look::in_time::asks_for_files;
 use crate::runs::look::resume::{Looking, ResumeReport, ResumeRequest, resume_here};
+use crate::runs::open::listed::ListedRun;
 use crate::runs::open::reading::Unreadable;
 use crate::runs::open::shared::{Sharing, not_accepted};
 use crate::runs::open::view::View;
@@ -32,10 +33,16 @@ pub struct BriefRequest {
 pub struct RunPosition {
     /// The run.
     pub run_id: RunId,
+    /// What it is about, in a few words; absent if it cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// Its workflow.
     pub workflow: Option<WorkflowId>,
     /// Its status.
     pub status: Option<RunStatus>,
+    /// How it stands, in the word that lists have for it; absent if it cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
     /// The current phase.
     pub phase: Option<StateName>,
     /// The place of that phase in the workflow, from 1.
@@ -190,8 +197,15 @@ fn brief_from(work: &OpenWork, report: ResumeReport, view: Option<&View>) -> Opt
         (Some(machine), Some(phase)) => machine.place_of(phase),
         _ => None,
     };
+    let holder = hold.map(|hold| holder_life(&work.project, hold));
+    let process = report.in_doubt.iter().find_map(|doubt| doubt.process);
+    let goes_on = process.is_some() || report.begun_at.is_some();
+    let state = view.map(|view| word_for_session(view, (report.verdict, report.next.action), goes_on, holder));
+    let title = view.map(|view| ListedRun::from(RunSummary::from(view.history.state().document())).title());
     let position = RunPosition {
         run_id,
+        title,
+        state: state.map(str::to_owned),
         workflow: report.workflow,
         status: report.status,
         phase_number,
@@ -201,14 +215,14 @@ fn brief_from(work: &OpenWork, report: ResumeReport, view: Option<&View>) -> Opt
         verdict: report.verdict,
         undone: report.left_undone.len(),
         cause: view.and_then(|view| cause_of(view, Need::of_action(report.next.action))),
-        process: report.in_doubt.iter().find_map(|doubt| doubt.process),
+        process,
         updated_at,
         sharing: report.sharing,
     };
     Some(BriefReport {
         position,
         session: hold.map(|hold| hold.session.clone()),
-        holder_is_gone: matches!(hold, Some(hold) if holder_life(&work.project, hold) == HolderLife::Dead),
+        holder_is_gone: holder == Some(HolderLife::Dead),
         reason: report.reason,
         next_phase: report.next.phase,
         next_description: report.next.description,

@@ -1,5 +1,7 @@
 //! A run in a list of what people have to look at: where it is, what it needs, and what to do next.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +14,7 @@ use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
 use crate::runs::holder::process_of;
 use crate::runs::host_note::{is_alive, is_dead};
-use crate::runs::look::cause::{Cause, Need, cause_of};
+use crate::runs::look::cause::{BegunWork, Cause, Need, begun_work, cause_of};
 use crate::runs::look::life::{BegunUnit, begun_unit, lives_then};
 use crate::runs::look::outlook::{Definitions, NextReport, NextSteps, OpenedRun, next_steps, outlook, plan_for_person};
 use crate::runs::open::listed::ListedRun;
@@ -21,6 +23,10 @@ use crate::runs::open::recap::{from_log, from_recap};
 use crate::runs::open::shared::Sharing;
 use crate::runs::open::view::View;
 use crate::store::{Project, StoredRun};
+
+/// The words for runs that need nothing: a session or a process works on it, or the next step can begin.
+pub(in crate::runs) const AT_WORK: &str = "at work";
+pub(in crate::runs) const READY: &str = "ready";
 
 /// A run, and what has to be done about it.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -43,6 +49,9 @@ pub struct Card {
     /// The question, what blocks it, or what went wrong, as it was recorded; absent if the reason says all that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
+    /// The work that goes on in a run at work, or whose outcome is unknown; absent if the reason says all that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work: Option<BegunWork>,
     /// What the run left behind without settling it.
     pub left_undone: Vec<LeftUndone>,
     /// What to do next.
@@ -65,6 +74,27 @@ pub struct PhasePlace {
 }
 
 impl Card {
+    /// How the run stands, in the word that every list has for it.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match (self.need, self.group) {
+            (Some(need), _) => need.as_str(),
+            (None, CardGroup::AtWork) => AT_WORK,
+            (None, CardGroup::Over) => self.run.head.status.as_str(),
+            (None, _) => READY,
+        }
+    }
+
+    /// The reason, with what rows show in its place.
+    pub(crate) fn reason_to_search(&self) -> Cow<'_, str> {
+        let title = self.work.as_ref().and_then(|work| work.title.as_deref());
+        let gate = self.next.description.as_deref().filter(|_| self.need == Some(Need::Approval));
+        match title.or(gate) {
+            Some(shown) => format!("{} {shown}", self.reason).into(),
+            None => self.reason.as_str().into(),
+        }
+    }
+
     fn of_over(summary: RunSummary) -> Self {
         let last_seq = summary.last_seq;
         Self::over(summary.into(), last_seq)
@@ -79,6 +109,7 @@ impl Card {
             verdict: Verdict::Done,
             reason: reason_of_over(&run),
             cause: None,
+            work: None,
             left_undone: Vec::new(),
             next: NextReport::default(),
             holder: None,
@@ -221,6 +252,11 @@ fn conclude(opened: OpenedRun<'_>, mut outlook: Outlook<'_>, holder: Option<Hold
     }
     let last_seq = summary.last_seq;
     let reason = reason.unwrap_or_else(|| plan.reason.clone());
+    let work = match (group, need) {
+        (CardGroup::AtWork, _) => begun_work(view, &plan, begun_at.is_some()),
+        (_, Some(Need::Begun)) => begun_work(view, &plan, true),
+        _ => None,
+    };
     let (left_undone, verdict) = (plan.left_undone, plan.verdict);
     let place = phase_place(&summary, outlook.machine);
     let card = Card {
@@ -231,6 +267,7 @@ fn conclude(opened: OpenedRun<'_>, mut outlook: Outlook<'_>, holder: Option<Hold
         verdict,
         reason,
         cause: cause_of(view, need),
+        work,
         left_undone,
         next,
         holder,
@@ -293,31 +330,22 @@ impl Placement {
 
 fn place(view: &View, run: &RunSummary, plan: &Plan, holder: Option<HolderLife>, lives: &Lives) -> Placement {
     let waiting = what_waits(view);
-    let need = match plan.verdict {
-        Verdict::Corrupt => Need::Damaged,
-        Verdict::Conflict => Need::Joined,
-        Verdict::Rewound => Need::Rewound,
-        Verdict::Drifted => Need::Drifted,
-        Verdict::NeedsHuman => match plan.next.action {
-            Action::Answer => Need::Question,
-            Action::RaiseLimit => Need::Limit,
-            Action::Decide => Need::Approval,
-            Action::Share => Need::Unshared,
-            _ => Need::Blocked,
-        },
+    if let Some(need) = Need::of_verdict(plan.verdict, plan.next.action) {
+        return Placement::with_need(CardGroup::Waits, need);
+    }
+    match plan.verdict {
         Verdict::Held | Verdict::Reconcile | Verdict::Continue if waiting.is_some() => {
-            return Placement { reason: waiting, ..Placement::with_need(CardGroup::Waits, Need::Blocked) };
+            Placement { reason: waiting, ..Placement::with_need(CardGroup::Waits, Need::Blocked) }
         }
-        Verdict::Held => return Placement::at(CardGroup::AtWork),
+        Verdict::Held => Placement::at(CardGroup::AtWork),
         // The process that began the work still runs, so its outcome is not in doubt yet.
         Verdict::Reconcile if plan.begun_at.is_some() => {
-            return Placement { begun_at: plan.begun_at, ..Placement::at(CardGroup::AtWork) };
+            Placement { begun_at: plan.begun_at, ..Placement::at(CardGroup::AtWork) }
         }
-        Verdict::Reconcile => return Placement::with_need(CardGroup::InDoubt, Need::Begun),
-        Verdict::Continue => return place_of_free(view, run, plan, holder, lives),
-        Verdict::Done | Verdict::Unreadable | Verdict::None => return Placement::at(CardGroup::Over),
-    };
-    Placement::with_need(CardGroup::Waits, need)
+        Verdict::Reconcile => Placement::with_need(CardGroup::InDoubt, Need::Begun),
+        Verdict::Continue => place_of_free(view, run, plan, holder, lives),
+        _ => Placement::at(CardGroup::Over),
+    }
 }
 
 /// The place of a run that can go on. The most urgent of its troubles decides.
@@ -364,6 +392,38 @@ fn passed_over(view: &View, plan: &Plan) -> Option<String> {
         }
     }
     None
+}
+
+/// The word for how a run stands that its own session sees, as far as [`Card::word`] can be told without its plan.
+pub(super) fn word_for_session(
+    view: &View,
+    (verdict, action): (Verdict, Action),
+    goes_on: bool,
+    holder: Option<HolderLife>,
+) -> &'static str {
+    let state = &view.history.state().document().state;
+    if verdict == Verdict::Done {
+        return state.status.as_str();
+    }
+    if let Some(need) = Need::of_verdict(verdict, action) {
+        return need.as_str();
+    }
+    if what_waits(view).is_some() {
+        return Need::Blocked.as_str();
+    }
+    if goes_on || matches!(holder, Some(HolderLife::Alive | HolderLife::Unknown)) {
+        return AT_WORK;
+    }
+    if verdict == Verdict::Reconcile {
+        return Need::Begun.as_str();
+    }
+    if Doing::of(state) == Some(Doing::Failing) || action == Action::RetryPhase {
+        return Need::Failing.as_str();
+    }
+    if holder == Some(HolderLife::Dead) {
+        return Need::Dead.as_str();
+    }
+    if state.blocked_reason.as_deref() == Some(SESSION_ENDED) { Need::Ended.as_str() } else { READY }
 }
 
 /// A step or activity that waits, in words. With parallel work, the rest may go on meanwhile.

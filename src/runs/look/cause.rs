@@ -5,8 +5,8 @@ use std::num::NonZeroUsize;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::engine::{Action, Attempt};
-use crate::model::{ActivityStatus, Number, RunStatus, StateName, StepStatus, named};
+use crate::engine::{Action, Attempt, Plan, Verdict};
+use crate::model::{ActivityStatus, Number, RunStatus, StateName, StepStatus, Timestamp, named};
 use crate::runs::open::view::View;
 
 named! {
@@ -52,6 +52,24 @@ impl Need {
     #[must_use]
     pub fn may_pass(self) -> bool {
         matches!(self, Self::Damaged | Self::Joined | Self::Rewound | Self::Drifted)
+    }
+
+    /// The need of a verdict that no session and no outcome of work can change.
+    pub(in crate::runs) fn of_verdict(verdict: Verdict, action: Action) -> Option<Self> {
+        match verdict {
+            Verdict::Corrupt => Some(Self::Damaged),
+            Verdict::Conflict => Some(Self::Joined),
+            Verdict::Rewound => Some(Self::Rewound),
+            Verdict::Drifted => Some(Self::Drifted),
+            Verdict::NeedsHuman => Some(match action {
+                Action::Answer => Self::Question,
+                Action::RaiseLimit => Self::Limit,
+                Action::Decide => Self::Approval,
+                Action::Share => Self::Unshared,
+                _ => Self::Blocked,
+            }),
+            _ => None,
+        }
     }
 
     /// The need for which `resume` proposes this.
@@ -110,6 +128,61 @@ impl Cause {
             (None, Some(more)) => format!("1 of {} questions: {}", more.get() + 1, self.text),
         }
     }
+}
+
+/// The work that was begun in a run and has no outcome yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct BegunWork {
+    /// What it is: its name or summary, otherwise its id; absent if the reason says all that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// When it began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    /// How the units of the current step stand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub units: Option<UnitCounts>,
+}
+
+/// How many units of a step there are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct UnitCounts {
+    /// All of them.
+    pub all: usize,
+    /// Those that are done.
+    pub done: usize,
+    /// Those that failed.
+    pub failing: usize,
+}
+
+/// The begun work that a reason is about, or the latest work of a session that holds the run, of which the reason says nothing;
+/// with the units beside it. Work without a name has its id where the reason does not have that.
+pub(in crate::runs) fn begun_work(view: &View, plan: &Plan, is_reason_about_it: bool) -> Option<BegunWork> {
+    let history = &view.history;
+    let doubt = if is_reason_about_it {
+        plan.first_doubt.and_then(|first| plan.in_doubt.get(first))
+    } else {
+        plan.in_doubt.iter().max_by_key(|doubt| doubt.at)
+    };
+    let named = doubt.and_then(|doubt| doubt.summary.clone()).filter(|text| !text.trim().is_empty());
+    let title = match doubt {
+        Some(doubt) if !is_reason_about_it => named.or_else(|| Some(doubt.id.clone())),
+        _ => named,
+    };
+    let mut units = UnitCounts::default();
+    for unit in history.units() {
+        if history.state().document().state.is_in(unit.below) {
+            units.all += 1;
+            units.done += usize::from(unit.status.is_done());
+            units.failing += usize::from(unit.status == StepStatus::Failed);
+        }
+    }
+    let units = (units.all > 0).then_some(units);
+    if title.is_none() && units.is_none() {
+        return None;
+    }
+    let at = title.as_ref().and(doubt).and_then(|doubt| doubt.at);
+    Some(BegunWork { title, at, units })
 }
 
 /// The cause of a need; none where its reason says all that is known.

@@ -2,16 +2,20 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::str::FromStr;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::model::{Doing, RunStatus, SessionId, Timestamp, named};
-use crate::runs::context::Context;
+use crate::model::{Doing, RunStatus, Seq, SessionId, Timestamp, named};
+use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::look::attention::{AttentionReport, AttentionRequest, attention};
+use crate::runs::look::card::{AT_WORK, Card, READY};
+use crate::runs::look::cause::Need;
 use crate::runs::look::used::{ListUsage, usage_of};
+use crate::runs::look::wait::cards_of;
 use crate::runs::open::listed::{ListedRun, mentions};
 use crate::runs::open::reading::{Unreadable, read_all};
 use crate::runs::open::shared::{Sharing, ask_store};
@@ -58,9 +62,19 @@ impl ListFilter {
             && self.since.is_none()
     }
 
+    /// Whether the files of a run say its status.
+    fn takes_status(&self, run: &ListedRun) -> bool {
+        self.status.is_empty() || self.status.iter().any(|status| status.is_of(run))
+    }
+
+    /// Whether one of these words is asked for.
+    fn takes_word(&self, card: &Card) -> bool {
+        self.status.iter().any(|status| status.word() == Some(card.word()))
+    }
+
+    /// Whether it takes a run, whatever its status is.
     fn takes(&self, run: &ListedRun) -> bool {
-        (self.status.is_empty() || self.status.iter().any(|status| status.is_of(run)))
-            && (self.feature.is_none() || self.feature == run.feature)
+        (self.feature.is_none() || self.feature == run.feature)
             && (self.workflow.is_none() || self.workflow.as_deref() == Some(run.head.workflow.as_str()))
             && (self.session.is_none() || self.session == run.session)
             && self.search.as_ref().is_none_or(|text| mentions(run, text))
@@ -89,18 +103,24 @@ impl ListOrder {
     }
 }
 
-/// A status by which runs are listed: a run's own status, or the activity of an active run.
+/// A status by which runs are listed: a run's own status, the activity of an active run, or the word that lists show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListStatus {
     /// The run's status.
     Run(RunStatus),
     /// The activity of an active run.
     Doing(Doing),
+    /// What an open run needs of a person.
+    Need(Need),
+    /// A session or a process works on it.
+    AtWork,
+    /// The next step can begin.
+    Ready,
 }
 
 impl ListStatus {
     /// All statuses that have a name.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 24] = [
         Self::Run(RunStatus::Active),
         Self::Run(RunStatus::Blocked),
         Self::Doing(Doing::Asking),
@@ -110,6 +130,21 @@ impl ListStatus {
         Self::Run(RunStatus::Failed),
         Self::Run(RunStatus::Completed),
         Self::Run(RunStatus::Cancelled),
+        Self::Need(Need::Question),
+        Self::Need(Need::Approval),
+        Self::Need(Need::Limit),
+        Self::Need(Need::Undone),
+        Self::Need(Need::Drifted),
+        Self::Need(Need::Damaged),
+        Self::Need(Need::Joined),
+        Self::Need(Need::Rewound),
+        Self::Need(Need::Unshared),
+        Self::Need(Need::Begun),
+        Self::Need(Need::Units),
+        Self::Need(Need::Dead),
+        Self::Need(Need::Ended),
+        Self::AtWork,
+        Self::Ready,
     ];
 
     /// The name in requests.
@@ -118,13 +153,30 @@ impl ListStatus {
         match self {
             Self::Run(status) => status.as_str(),
             Self::Doing(doing) => doing.as_str(),
+            Self::Need(need) => need.as_str(),
+            Self::AtWork => "at_work",
+            Self::Ready => READY,
         }
     }
 
+    /// Whether the file of a run says so.
     fn is_of(self, run: &ListedRun) -> bool {
         match self {
             Self::Run(status) => run.head.status == status,
             Self::Doing(doing) => run.head.doing == Some(doing),
+            Self::Need(_) | Self::AtWork | Self::Ready => false,
+        }
+    }
+
+    /// The word that lists show for it; none for what only the file of a run says.
+    fn word(self) -> Option<&'static str> {
+        match self {
+            Self::Run(RunStatus::Blocked) => Some(Need::Blocked.as_str()),
+            Self::Doing(Doing::Failing) => Some(Need::Failing.as_str()),
+            Self::Need(need) => Some(need.as_str()),
+            Self::AtWork => Some(AT_WORK),
+            Self::Ready => Some(READY),
+            Self::Run(_) | Self::Doing(_) => None,
         }
     }
 }
@@ -133,7 +185,8 @@ impl FromStr for ListStatus {
     type Err = String;
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         for status in Self::ALL {
-            if status.as_str() == text {
+            // As lists show it, too: `at work`.
+            if status.as_str() == text || status.word() == Some(text) {
                 return Ok(status);
             }
         }
@@ -158,10 +211,12 @@ impl JsonSchema for ListStatus {
         "ListStatus".into()
     }
 
+    // Programs ask for what files and JSON say; the words of lists are taken as well.
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let of_file = Self::ALL.into_iter().filter(|status| matches!(status, Self::Run(_) | Self::Doing(_)));
         json_schema!({
             "type": "string",
-            "enum": Self::ALL.map(Self::as_str),
+            "enum": of_file.map(Self::as_str).collect::<Vec<_>>(),
             "description": "A run's own status, or what an active run is doing. `failed`: the run failed. `failing`: a step or an activity of it did.",
         })
     }
@@ -200,19 +255,8 @@ pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
     };
     let mut notes = ask_store(&project, RefreshScope::All);
     notes.extend(project.runs().hidden()?.iter().map(|hidden| format!("{hidden}; {}", hidden.help())));
-    let (mut found, mut unreadable) = if filter.attention {
-        let AttentionReport { runs, unreadable, .. } = attention(&cx.offline(), &AttentionRequest::default())?;
-        (
-            runs.into_iter().map(|card| (card.run, card.last_seq)).filter(|(run, _)| filter.takes(run)).collect(),
-            unreadable,
-        )
-    } else {
-        read_all(&project, |summary| {
-            let last = summary.last_seq;
-            let run = ListedRun::from(summary);
-            filter.takes(&run).then_some((run, last))
-        })?
-    };
+    let (mut found, mut unreadable) =
+        if filter.attention { those_in_need(cx, filter)? } else { those_of_files(cx, &project, filter)? };
     // A run is ten times as long as its key, and would be moved again and again.
     found.sort_by_cached_key(|(run, _)| Reverse((filter.sort.time_of(run), run.head.run_id.clone())));
     found.truncate(filter.limit.unwrap_or(usize::MAX));
@@ -224,6 +268,44 @@ pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
     }
     let usage = if filter.usage { Some(usage_of(&project, &runs, &mut unreadable)?) } else { None };
     Ok(ListReport { runs, unreadable, worktrees: other_worktrees(cx, named), usage, notes })
+}
+
+/// Runs with the position of their last event, and those that cannot be read.
+type FoundRuns = (Vec<(ListedRun, Option<Seq>)>, Vec<Unreadable>);
+
+fn those_in_need(cx: &Context, filter: &ListFilter) -> Result<FoundRuns> {
+    let AttentionReport { runs, unreadable, .. } = attention(&cx.offline(), &AttentionRequest::default())?;
+    let mut found = Vec::new();
+    for card in runs {
+        if filter.takes(&card.run) && (filter.takes_status(&card.run) || filter.takes_word(&card)) {
+            found.push((card.run, card.last_seq));
+        }
+    }
+    Ok((found, unreadable))
+}
+
+fn those_of_files(cx: &Context, project: &OpenedProject, filter: &ListFilter) -> Result<FoundRuns> {
+    let asks_for_words = filter.status.iter().any(|status| status.word().is_some());
+    let (found, unreadable) = read_all(project, |summary| {
+        let last = summary.last_seq;
+        let run = ListedRun::from(summary);
+        let may_have_word = asks_for_words && !run.head.is_over();
+        (filter.takes(&run) && (may_have_word || filter.takes_status(&run))).then_some((run, last))
+    })?;
+    if !asks_for_words {
+        return Ok((found, unreadable));
+    }
+    // Only a look at all of a run shows the word for it.
+    let unsure = found.iter().filter(|(run, _)| !filter.takes_status(run)).map(|(run, _)| &run.head.run_id);
+    let mut with_word = HashSet::new();
+    for card in cards_of(&cx.offline(), unsure)? {
+        if filter.takes_word(&card) {
+            with_word.insert(card.run.head.run_id);
+        }
+    }
+    let mut taken = found;
+    taken.retain(|(run, _)| filter.takes_status(run) || with_word.contains(&run.head.run_id));
+    Ok((taken, unreadable))
 }
 
 /// Parses a point in time: RFC 3339, a date, or an age such as `90m`, `12h`, `7d`, `2w`.

@@ -159,11 +159,11 @@ pub fn resume(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
             report.notes.extend(notes.into_iter().filter(|note| *note != report.reason));
             report
         }
-        Err(Error::NoProject { around, .. }) if request.run.is_none() && cx.env.run.is_none() => {
+        Err(ref error @ Error::NoProject { ref around, .. }) if request.run.is_none() && cx.env.run.is_none() => {
             if let Some(left_out) = cx.left_out_project() {
                 return Err(left_out);
             }
-            let mut report = nothing(Vec::new());
+            let mut report = ResumeReport { reason: error.to_string(), ..nothing(Vec::new()) };
             // The project of the repository around this one may be meant.
             report.next.alternatives.extend(around.as_deref().map(in_place));
             report

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use crate::cli::args::AttentionArgs;
-use crate::cli::cmd::run_rows::{Shrink, fitted, place_of, short_names, unreadable};
+use crate::cli::cmd::run_rows::{Shrink, fitted, no_project, place_of, short_names, unreadable};
 use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
 use crate::cli::out::{CliResult, Out};
@@ -28,13 +28,12 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: &AttentionArgs, out: &mut Out
     out.warnings(&report.notes);
     let exit = out.answer(&report, |page| fill(cx, &report, cx.now(), page));
     // Behind the answer, and not in it: a program reads that.
-    out.aside(if !report.runs.is_empty() || !report.unreadable.is_empty() {
-        "`flow resume RUN` says what to do about a run\n"
-    } else if args.all {
-        "no run is open\n"
-    } else {
-        "no run needs you\n"
-    });
+    if !report.runs.is_empty() || !report.unreadable.is_empty() {
+        out.aside("`flow resume RUN` says what to do about a run\n");
+        return Ok(exit);
+    }
+    let none = if args.all { "no run is open" } else { "no run needs you" };
+    out.aside(&format!("{}\n", no_project(cx).unwrap_or_else(|| none.to_owned())));
     Ok(exit)
 }
 
