@@ -229,15 +229,17 @@ fn what_the_host_or_the_caller_names_comes_before_the_noted_project() {
         run(command, &payload.to_string()).ok().stdout
     };
     let payload = json!({ "session_id": "s1" });
-    assert!(hud(None, payload.clone()).starts_with("r1"));
+    assert!(hud(None, payload.clone()).starts_with("debug  r1"));
     for variable in ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "QWEN_PROJECT_DIR", "COPILOT_PROJECT_DIR"] {
-        assert!(hud(Some(variable), payload.clone()).starts_with("r2"), "{variable}");
+        assert!(hud(Some(variable), payload.clone()).starts_with("debug  r2"), "{variable}");
     }
     let workspace = json!({ "project_dir": sandbox.path("../other") });
-    assert!(hud(None, json!({ "session_id": "s1", "workspace": workspace })).starts_with("r2"));
+    assert!(hud(None, json!({ "session_id": "s1", "workspace": workspace })).starts_with("debug  r2"));
     // A project that is gone is none, and a caller who names one is right.
-    assert!(hud(None, json!({ "session_id": "s1", "workspace": { "project_dir": "/nowhere" } })).starts_with("r1"));
+    assert!(
+        hud(None, json!({ "session_id": "s1", "workspace": { "project_dir": "/nowhere" } })).starts_with("debug  r1")
+    );
     let mut command = sandbox.flow_command();
     command.args(["hud", "-C", "."]).env("CLAUDE_PROJECT_DIR", sandbox.path("../other"));
-    assert!(run(command, &payload.to_string()).ok().stdout.starts_with("r1"));
+    assert!(run(command, &payload.to_string()).ok().stdout.starts_with("debug  r1"));
 }

@@ -744,15 +744,18 @@ fn a_status_line_shows_the_run_of_its_session_and_the_modes() {
     hook(&sandbox, "codex", "user-prompt-submit", &json!({ "session_id": "s1", "prompt": "$blueprint" }));
     sandbox.flow(["start", "debug", "--id", "other", "--session", "s2"]).ok();
     let own = json!({ "session_id": "s1", "cwd": sandbox.root(), "model": { "id": "m" } }).to_string();
-    assert_eq!(line(&[], &own), "issue-7  preflight 1/5  continue  blueprint  now\n");
-    assert_eq!(line(&[], r#"{"session_id": "s2"}"#), "other  preflight 1/5  continue  now\n");
+    assert_eq!(line(&[], &own), "issue 7 start-issue  issue-7  preflight 1/5  at work  blueprint  now\n");
+    assert_eq!(line(&[], r#"{"session_id": "s2"}"#), "debug  other  preflight 1/5  at work  now\n");
     assert_eq!(line(&["--session", "s2", "--format", "{run}|{others}|{modes}|{"], &own), "other|1||{\n");
     sandbox.put_clock(sandbox.now() + 7200);
     assert_eq!(line(&["--format", "{age} {workflow} {status}"], &own), "2 h start-issue active\n");
     let report = sandbox.flow_with(["hud", "--json"], &own).ok().json();
     assert_eq!((&report["run"]["run_id"], &report["others"]), (&json!(run), &json!(1)));
     let refused = sandbox.flow_with(["hud", "--format", "{what}"], "").exits(2);
-    assert!(refused.stderr.starts_with("error: --format: {what} is not known; known are run, name,"), "{refused:?}");
+    assert!(
+        refused.stderr.starts_with("error: --format: {what} is not known; known are title, run, name,"),
+        "{refused:?}"
+    );
     sandbox.flow(["cancel", &run, "--reason", "r"]).ok();
     sandbox.flow(["cancel", "other", "--reason", "r"]).ok();
     assert_eq!(line(&[], r#"{"session_id": "s3"}"#), "");

@@ -43,16 +43,16 @@ fn sessions_and_the_status_line_show_runs_beside_modes_that_cannot_be_read() {
     modes.ok(&["request", "forge", "--session", "s1"]);
     modes.0.flow(["start", "debug", "--id", "r1", "--session", "s1"]).ok();
     let line = || modes.0.flow(["hud", "--session", "s1"]).ok().stdout;
-    assert_eq!(line(), "r1  preflight 1/5  continue  forge  now\n");
+    assert_eq!(line(), "debug  r1  preflight 1/5  at work  forge  now\n");
     std::fs::write(modes.0.path(".flow/modes.yaml"), "modes: [").unwrap();
     let shown = modes.0.flow(["sessions"]).ok();
     assert_eq!(shown.stdout.lines().next(), Some("s1  alive"), "{shown:?}");
     assert!(shown.stdout.contains("r1"), "{shown:?}");
     assert!(shown.stderr.starts_with("warning: modes are not shown: the policy in "), "{shown:?}");
-    assert_eq!(line(), "r1  preflight 1/5  continue  now  modes  unreadable\n");
+    assert_eq!(line(), "debug  r1  preflight 1/5  at work  now  modes  unreadable\n");
     std::fs::remove_file(modes.0.path(".flow/modes.yaml")).unwrap();
     modes.put("sessions/s1/forge-state.json", "torn {");
-    assert_eq!(line(), "r1  preflight 1/5  continue  now  modes  unreadable\n");
+    assert_eq!(line(), "debug  r1  preflight 1/5  at work  now  modes  unreadable\n");
     let report = modes.0.flow(["hud", "--session", "s1", "--json"]).ok().json();
     assert!(report["modes_unreadable"].as_str().unwrap().contains("not JSON"), "{report}");
 }

@@ -274,10 +274,8 @@ fn all_readers_say_that_the_project_calls_another_command_so_today() {
     sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
     fs::write(sandbox.path(".flow/config.yaml"), "commands: {test: 'true'}\n").unwrap();
     assert_eq!(sandbox.flow(["resume", "r1", "--json"]).exits(4).json()["verdict"], "needs_human");
-    assert_eq!(
-        sandbox.flow(["hud"]).ok().stdout,
-        "r1  verify 2/3  needs_human  `verify` requires that `test` was seen to pass: 004 test ra…  now\n"
-    );
+    let line = sandbox.flow(["hud"]).ok().stdout;
+    assert!(line.contains("  r1  verify 2/3  blocked  "), "{line}");
     for reader in [&["attention"][..], &["wait", "r1", "--timeout", "1"], &["watch", "--once"], &["list"]] {
         let told = sandbox.flow(reader);
         let told = format!("{}{}", told.stdout, told.stderr);

@@ -649,7 +649,7 @@ fn a_run_that_the_store_has_lost_is_put_there_again_from_a_copy() {
     let used = laptop.flow(["remote", "use", "git:origin", "--json"]).ok().json();
     assert_eq!(used["runs"], 0);
     laptop.flow(["remote", "push", "r1"]).ok();
-    assert!(!laptop.flow(["hud"]).ok().stdout.contains("needs_human"));
+    assert!(!laptop.flow(["hud"]).ok().stdout.contains("unshared"));
     record(laptop, "r1", "two").ok();
     assert_eq!(
         server.flow(["show", "r1", "--json"]).ok().json()["state"]["completed_activities"],

@@ -127,8 +127,8 @@ pub(crate) struct HudArgs {
     /// The session [default: the session_id on standard input, else FLOW_SESSION]
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<SessionId>,
-    /// The line, with {run}, {name}, {workflow}, {status}, {phase}, {place}, {branch}, {verdict}, {waits}, {undone}, {age},
-    /// {modes}, {unreadable}, {elsewhere}, {store} and {others}
+    /// The line, with {title}, {run}, {name}, {workflow}, {status}, {phase}, {place}, {branch}, {state}, {verdict}, {waits},
+    /// {undone}, {age}, {modes}, {unreadable}, {elsewhere}, {store} and {others}
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(crate) format: Option<String>,
     /// Print the line again whenever it changes

@@ -53,7 +53,8 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: HudArgs, out: &mut Out) -> Cl
 type Field = fn(&HudReport, Timestamp) -> String;
 
 /// The fields of `--format`.
-const FIELDS: [(&str, Field); 16] = [
+const FIELDS: [(&str, Field); 18] = [
+    ("title", |report, _| of_run(report, title)),
     ("run", |report, _| of_run(report, |run| run.run_id.to_string())),
     ("name", |report, _| or_empty(report.name.as_ref())),
     ("workflow", |report, _| of_run(report, |run| or_empty(run.workflow.as_ref()))),
@@ -61,6 +62,7 @@ const FIELDS: [(&str, Field); 16] = [
     ("phase", |report, _| of_run(report, |run| or_empty(run.phase.as_ref()))),
     ("place", |report, _| of_run(report, place)),
     ("branch", |report, _| of_run(report, branch)),
+    ("state", |report, _| of_run(report, |run| or_empty(run.state.as_ref()))),
     ("verdict", |report, _| of_run(report, |run| run.verdict.as_str().to_owned())),
     ("waits", |report, _| waits(report)),
     ("undone", |report, _| of_run(report, undone)),
@@ -98,10 +100,22 @@ fn line(report: &HudReport, format: Option<&str>, now: Timestamp) -> String {
         return line;
     }
     let place = [field("phase", report, now), field("place", report, now)].join(" ");
-    let mut fields = vec![field("name", report, now), place.trim().to_owned()];
+    let mut fields = vec![field("title", report, now), field("name", report, now), place.trim().to_owned()];
+    // Of a run that cannot be read, the verdict is all that is known.
+    let is_read = report.run.as_ref().is_some_and(|run| run.state.is_some());
     fields.extend(
-        ["branch", "verdict", "waits", "undone", "modes", "age", "unreadable", "elsewhere", "store"]
-            .map(|name| field(name, report, now)),
+        [
+            "branch",
+            if is_read { "state" } else { "verdict" },
+            "waits",
+            "undone",
+            "modes",
+            "age",
+            "unreadable",
+            "elsewhere",
+            "store",
+        ]
+        .map(|name| field(name, report, now)),
     );
     fields.retain(|field| !field.is_empty());
     fields.join("  ")
@@ -125,6 +139,12 @@ fn pieces(format: &str) -> Vec<(&str, Option<&str>)> {
 fn unknown_name(format: &str) -> Option<&str> {
     let mut names = pieces(format).into_iter().filter_map(|(_, name)| name);
     names.find(|name| !FIELDS.iter().any(|(known, _)| known == name))
+}
+
+/// What the run is about, as far as a status line has room for it.
+fn title(run: &RunPosition) -> String {
+    const ROOM: usize = 32;
+    or_empty(run.title.as_ref().map(|title| cut(title, ROOM)))
 }
 
 fn branch(run: &RunPosition) -> String {
@@ -158,7 +178,7 @@ fn elsewhere(report: &HudReport) -> String {
 
 /// What the run waits for, or what went wrong, as far as a status line has room for it.
 fn waits(report: &HudReport) -> String {
-    const ROOM: usize = 60;
+    const ROOM: usize = 40;
     let Some(run) = &report.run else { return String::new() };
     if let Some(cause) = &run.cause {
         return cut(&cause.in_words(), ROOM);
