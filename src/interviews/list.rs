@@ -12,11 +12,11 @@ use crate::interviews::known::{KnownInterview, known, known_without_project};
 use crate::interviews::link::{AwaitedInterview, awaited};
 use crate::interviews::next::InterviewNext;
 use crate::interviews::status::status;
-use crate::model::{Explain as _, RunId, StateName, Timestamp, Unit, WorkflowId};
-use crate::runs;
+use crate::model::{Explain as _, RunId, RunSummary, StateName, Timestamp, Unit, WorkflowId};
 use crate::runs::context::Context;
 use crate::runs::open::reading::{Unreadable, read_runs};
 use crate::runs::open::view::for_reading;
+use crate::runs::{self, ListedRun, ShortNames};
 
 /// The report of `interview list`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -36,6 +36,10 @@ pub struct InterviewListReport {
 pub struct OpenInterview {
     /// The run.
     pub run_id: RunId,
+    /// What the run is about, in a few words.
+    pub title: String,
+    /// A short name of it that commands take.
+    pub name: String,
     /// Its workflow.
     pub workflow: WorkflowId,
     /// The step that waits.
@@ -57,6 +61,10 @@ pub struct OpenInterview {
 pub struct OpenQuestion {
     /// The run.
     pub run_id: RunId,
+    /// What the run is about, in a few words.
+    pub title: String,
+    /// A short name of it that commands take.
+    pub name: String,
     /// Its workflow.
     pub workflow: WorkflowId,
     /// The step that asks.
@@ -95,9 +103,11 @@ pub fn list(cx: &Context) -> Result<InterviewListReport> {
     let named = |document: &Path| if is_here { document.to_owned() } else { project.root().join(document) };
     let mut report =
         InterviewListReport { interviews: Vec::new(), documents: Vec::new(), questions: Vec::new(), unreadable };
+    let names = ShortNames::of(&project, found.iter().map(|history| &history.state().document().id));
     for history in found {
         let run = history.state().document();
         let (run_id, workflow) = (run.id.clone(), run.workflow.clone());
+        let (title, name) = (ListedRun::from(RunSummary::from(run)).title(), names.of_run(&run.id).to_owned());
         let updated_at = run.state.updated_at.unwrap_or(run.created_at);
         for AwaitedInterview { document, step, prompt } in awaited(&history) {
             let (next, error) = match status(cx, &named(&document)) {
@@ -105,7 +115,19 @@ pub fn list(cx: &Context) -> Result<InterviewListReport> {
                 Err(error) => (None, Some(error.one_line())),
             };
             let (run_id, workflow) = (run_id.clone(), workflow.clone());
-            report.interviews.push(OpenInterview { run_id, workflow, step, document, prompt, next, error, updated_at });
+            let (title, name) = (title.clone(), name.clone());
+            report.interviews.push(OpenInterview {
+                run_id,
+                title,
+                name,
+                workflow,
+                step,
+                document,
+                prompt,
+                next,
+                error,
+                updated_at,
+            });
         }
         for question in &run.state.questions {
             // It is in the list already, with its document.
@@ -114,6 +136,8 @@ pub fn list(cx: &Context) -> Result<InterviewListReport> {
             }
             report.questions.push(OpenQuestion {
                 run_id: run_id.clone(),
+                title: title.clone(),
+                name: name.clone(),
                 workflow: workflow.clone(),
                 step: question.step.clone(),
                 unit: question.unit.clone(),

@@ -10,7 +10,7 @@ use crate::model::{Explain as _, RunHead, SessionId, Timestamp};
 use crate::modes::error::Result;
 use crate::modes::view::{ListedMode, ModeListReport, ModeListRequest, list};
 use crate::runs::open::reading::Unreadable;
-use crate::runs::{AttentionRequest, Card, CardGroup, Context, HolderLife, attention, session_life};
+use crate::runs::{AttentionRequest, Card, CardGroup, Context, HolderLife, ShortNames, attention, session_life};
 
 /// The report of `sessions`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -45,6 +45,10 @@ pub struct HeldRun {
     /// Which run it is, and where it is.
     #[serde(flatten)]
     pub head: RunHead,
+    /// What it is about, in a few words.
+    pub title: String,
+    /// A short name of it that commands take.
+    pub name: String,
     /// What a person has to do about it.
     pub group: CardGroup,
 }
@@ -70,6 +74,8 @@ pub fn sessions_of(cx: &Context, open: &[Card]) -> Result<SessionsReport> {
         Ok(ModeListReport { modes, warnings, .. }) => (modes, warnings),
         Err(error) => (Vec::new(), vec![format!("modes are not shown: {}", error.one_line())]),
     };
+    let held = open.iter().filter(|card| card.run.session.is_some());
+    let names = ShortNames::of(&project, held.map(|card| &card.run.head.run_id));
     let mut found: BTreeMap<Option<SessionId>, ShownSession> = BTreeMap::new();
     for card in open {
         // A run that no session holds is shown elsewhere.
@@ -81,7 +87,8 @@ pub fn sessions_of(cx: &Context, open: &[Card]) -> Result<SessionsReport> {
         session.updated_at = session.updated_at.max(Some(head.updated_at));
         // Each run has evidence of its own about the process.
         session.life = surer(session.life, card.holder);
-        session.runs.push(HeldRun { head, group: card.group });
+        let (title, name) = (card.run.title(), names.of_run(&head.run_id).to_owned());
+        session.runs.push(HeldRun { head, title, name, group: card.group });
     }
     for mode in modes {
         let session = found.entry(mode.scope.0.clone()).or_insert_with_key(empty);

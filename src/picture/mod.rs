@@ -23,7 +23,7 @@ pub(crate) use event::{event_class, event_title};
 pub use export::export;
 pub use graph::WorkflowGraphReport;
 pub(crate) use page::decision;
-pub(crate) use page::{heading, hint, look_of, look_of_activity, look_of_group, look_of_step};
+pub(crate) use page::{heading, hint, look_of, look_of_activity, look_of_group, look_of_step, look_of_verdict};
 pub use report::work_report;
 pub(crate) use text::{columns, in_ascii, shortened as cut};
 pub use timeline::timeline_svg;
@@ -32,4 +32,7 @@ pub use tone::Tone;
 pub(crate) use usage::{totals_in_words, usage_in_words};
 #[cfg(feature = "watch")]
 pub(crate) use words::why_no_command;
-pub(crate) use words::{age, clean, count, day_and_time, duration, for_whom, ran_as, reason_now, waits_for};
+pub(crate) use words::{
+    age, clean, count, day_and_time, duration, first_of_all, for_whom, ran_as, reason_now, title_in_doubt,
+    verdict_reason, waits_for,
+};

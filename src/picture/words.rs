@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use chrono::{Datelike as _, Timelike as _};
 
-use crate::model::{Timestamp, is_terminal_control};
-use crate::runs::{Alternative, Card, NextReport, Who};
+use crate::model::{Timestamp, counted, is_terminal_control};
+use crate::runs::{Alternative, BegunWork, Card, CardGroup, Need, NextReport, UnitCounts, Who};
 
 const SECOND: u64 = 1000;
 const MINUTE: u64 = 60 * SECOND;
@@ -40,13 +40,58 @@ pub(crate) fn reason_now(reason: &str, begun_at: Option<Timestamp>, now: Timesta
     }
 }
 
-/// What a run waits for: the question, the blocker or what went wrong as it was recorded, otherwise the reason. Its group
-/// and its need say the rest.
+/// What a run waits for: the question, the blocker or what went wrong as it was recorded, the work that goes on or has no known
+/// outcome, what a gate is for, otherwise the reason. Its group and its need say the rest.
 pub(crate) fn waits_for(card: &Card, now: Timestamp) -> String {
-    match &card.cause {
-        Some(cause) => cause.in_words(),
-        None => reason_now(&card.reason, card.begun_at, now).into_owned(),
+    if let Some(cause) = &card.cause {
+        return cause.in_words();
     }
+    if let Some(work) = &card.work {
+        return work_in_words(work, card, now);
+    }
+    match &card.next.description {
+        Some(description) if card.need == Some(Need::Approval) => format!("{description} · {}", card.reason),
+        _ => reason_now(&card.reason, card.begun_at, now).into_owned(),
+    }
+}
+
+/// What was begun, when, and how its units stand.
+fn work_in_words(work: &BegunWork, card: &Card, now: Timestamp) -> String {
+    let mut parts = Vec::new();
+    match &work.title {
+        Some(title) => parts.push(title.clone()),
+        None => parts.push(reason_now(&card.reason, card.begun_at, now).into_owned()),
+    }
+    if let Some(at) = work.at {
+        let unknown = if card.group == CardGroup::InDoubt { ", outcome unknown" } else { "" };
+        parts.push(format!("begun {} ago{unknown}", age(at, now)));
+    }
+    if let Some(UnitCounts { all, done, failing }) = work.units {
+        let failing = if failing > 0 { format!(", {} failing", count(failing)) } else { String::new() };
+        parts.push(format!("{} of {} done{failing}", count(done), counted(all, "unit")));
+    }
+    parts.join(" · ")
+}
+
+/// Why a run is in its group, as its own page says it: of a run at work, what is done.
+pub(crate) fn verdict_reason(card: &Card, now: Timestamp) -> Cow<'_, str> {
+    if card.group == CardGroup::AtWork && card.work.is_some() {
+        return waits_for(card, now).into();
+    }
+    reason_now(&card.reason, card.begun_at, now)
+}
+
+/// The name of the work in a run whose outcome is unknown, which the reason has not.
+pub(crate) fn title_in_doubt(card: &Card) -> Option<&str> {
+    let work = card.work.as_ref().filter(|_| card.group == CardGroup::InDoubt)?;
+    work.title.as_deref()
+}
+
+/// What to do first where each outcome has a command of its own.
+pub(crate) fn first_of_all(card: &Card) -> Option<&'static str> {
+    let is_asked =
+        card.group == CardGroup::InDoubt && card.next.command.is_none() && !card.next.alternatives.is_empty();
+    is_asked.then_some("Look whether it was done, then say how it ended.")
 }
 
 /// A time of day in UTC, `14:30`.

@@ -78,7 +78,7 @@ story("damage in the middle of a log and its repair appear on the run's page", a
   const page = await scene.open(server, "/demo/runs/r1");
   damage(project);
   const { reason } = (await project.json("attention")).runs[0];
-  await becomes(async () => (await shownRun(page)).verdict, `✕ Waits for you — ${reason}`, 7000);
+  await becomes(async () => (await shownRun(page)).verdict, `✕ Damaged — ${reason}`, 7000);
   await becomes(() => shownParts(page), await saidOfRun(project, "r1"));
   await project.flow(["doctor", "--repair"]);
   await becomes(() => shownParts(page), await saidOfRun(project, "r1"), 7000);

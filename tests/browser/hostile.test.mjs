@@ -155,7 +155,7 @@ story("no text becomes an element, runs or asks for anything", async (scene, pro
   const [, , , , run, build] = pages;
   assert.match(await run.locator("h1").textContent(), /<script>window\.ran = "script"<\/script>/);
   assert.match((await shownRun(run)).verdict, /<img src=x onerror=/);
-  assert.match(await build.locator(".next").textContent(), /`requirements` waits for an answer \(and 1 more question\): <script>/);
+  assert.match(await build.locator(".next").textContent(), /requirements waits for an answer \(and 1 more question\): <script>/);
   // And after an update in place.
   await project.flow(["unblock", "r1", "--reason", TEXT]);
   await becomes(async () => (await shownRun(run)).verdict.includes("Waits"), false);

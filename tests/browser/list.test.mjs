@@ -53,6 +53,19 @@ story("the first page shows the open runs in the groups and words of flow attent
   assert.equal(await page.locator("h1").textContent(), `${needy} runs need you`);
 });
 
+story("an age of hours and a name without its time have room, on the list and on the page of a workflow", async (scene, project) => {
+  const then = new Date(Date.now() - (3 * 3600 + 15 * 60 + 20) * 1000).toISOString();
+  await project.flow(["start", "start-issue", "--issue", "142", "--goal", "Sort the shelf"], { __FLOW_NOW: then });
+  const server = await project.serve();
+  for (const path of ["/", "/demo/workflows/start-issue"]) {
+    const page = await scene.open(server, path);
+    const age = page.locator(".row time");
+    assert.equal(await age.textContent(), "3 h 15 min");
+    assert.ok(await age.evaluate((element) => element.scrollWidth <= element.clientWidth), path);
+    assert.match(await page.locator(".row .what p").textContent(), /issue 142 · issue-142$/);
+  }
+});
+
 story("runs that are over have their status and how long they took, and can be narrowed and ordered", async (scene, project) => {
   const at = (time, ...args) => project.flow(args, { __FLOW_NOW: `2026-05-20T${time}:00Z` });
   await at("10:00", "start", "debug", "--id", "long");

@@ -257,9 +257,9 @@ export function shownGroups(page) {
 export const titleOf = ({ goal, issue, workflow }) =>
   goal ?? [typeof issue === "number" ? `issue ${issue}` : issue, workflow].filter(Boolean).join(" ");
 
-/** What it waits for: the question, the blocker, what went wrong, otherwise the reason. */
+/** What it waits for: the question, the blocker, what went wrong, otherwise the reason. A page shows no backticks. */
 export const waitsFor = ({ cause, reason }) =>
-  cause ? cause.text + (cause.exit_code === undefined ? "" : ` · exit ${cause.exit_code}`) : reason;
+  (cause ? cause.text + (cause.exit_code === undefined ? "" : ` · exit ${cause.exit_code}`) : reason).replaceAll("`", "");
 
 /** The ids of the rows, from top to bottom. */
 export const shownRuns = (page) =>
@@ -318,7 +318,8 @@ export async function saidOfRun(project, run, ...at) {
     title: titleOf({ ...shown, goal: shown.metadata.goal, workflow: shown.metadata.workflow }),
     run,
     phase: shown.state.current_phase,
-    status: shown.doing ?? shown.state.status,
+    // Of a run that is open, another part of the page says how it stands.
+    status: ["completed", "failed", "cancelled"].find((status) => status === shown.state.status),
     steps: shown.steps.map((step) => [step.step, step.current ? "here" : (marks[step.status] ?? step.status)]),
     activities: [...rows.values()].map(activity).reverse(),
     log: (await project.json("log", run)).events.map((event) => String(event.seq)).reverse(),

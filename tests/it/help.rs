@@ -117,12 +117,43 @@ fn every_page_of_help_fits_into_forty_columns_and_shows_two_examples() {
 }
 
 #[test]
+fn a_format_in_the_place_of_a_run_or_an_option_is_understood() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    for args in [&["export", "html"][..], &["export", "--html"], &["export", "r1", "--html"]] {
+        let refused = sandbox.flow(args).stderr;
+        assert!(refused.contains("--format html"), "{args:?}: {refused}");
+    }
+}
+
+#[test]
+fn pages_of_one_run_and_of_a_workflow_fit_into_a_narrow_terminal() {
+    let sandbox = Sandbox::new();
+    let goal = "The importer loses the last row of every file that it reads";
+    sandbox.flow(["start", "start-issue", "--issue", "142", "--goal", goal, "--session", "monday"]).ok();
+    let record = ["record-activity", "--id", "look", "--session", "monday", "--summary", goal];
+    sandbox.flow(record).ok();
+    for args in [&["next"][..], &["workflow", "show", "start-issue"], &["log"], &["sessions"]] {
+        let mut command = sandbox.flow_command();
+        command.args(args).env("COLUMNS", "40");
+        let shown = run(command, "").ok().stdout;
+        // The first line has the whole id, which can be copied.
+        let wide: Vec<_> = shown.lines().skip(1).filter(|line| line.chars().count() > 40).collect();
+        assert!(wide.is_empty(), "{args:?}: {wide:#?}");
+        assert!(shown.contains("look") || args[0] != "log", "{shown}");
+    }
+}
+
+#[test]
 fn flow_alone_shows_what_needs_a_person_and_how_to_begin() {
     let sandbox = Sandbox::new();
     let begin =
         "`flow start` lists what can be begun, `flow demo` shows flow at work, `flow --help` has all commands\n";
     let alone = sandbox.flow::<&str>([]).ok();
-    assert_eq!((alone.stdout.as_str(), alone.stderr), ("", format!("no run needs you\n{begin}")));
+    assert_eq!(
+        (alone.stdout.as_str(), alone.stderr),
+        ("", format!("no runs here: there is no .flow in {} or above\n{begin}", sandbox.root().display()))
+    );
     assert!(!sandbox.path(".flow").exists());
     sandbox.flow(["start", "debug", "--id", "r1"]).ok();
     sandbox.flow(["block", "--reason", "Which one?"]).ok();

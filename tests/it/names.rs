@@ -342,6 +342,16 @@ fn reopen_without_a_name_offers_the_run_that_ended_last() {
 }
 
 #[test]
+fn a_short_name_with_a_wrong_letter_leads_to_the_run() {
+    let sandbox = repository();
+    let id = start(&sandbox, &["--issue", "142"]);
+    for given in ["isue-142", "Issue-124", &id.replace("issue", "isue")] {
+        let refused = sandbox.flow(["show", given]).exits(3).stderr;
+        assert!(refused.contains(&id), "{given}: {refused}");
+    }
+}
+
+#[test]
 fn the_status_line_prints_a_name_that_works() {
     let sandbox = repository();
     let name = || sandbox.flow(["hud", "--format", "{name}"]).ok().stdout.trim_end().to_owned();
@@ -404,7 +414,7 @@ fn the_status_line_says_when_another_branch_is_checked_out() {
     start(&sandbox, &["--issue", "7"]);
     sandbox.git(&["switch", "-qc", "b"]);
     let line = sandbox.flow(["hud"]).ok().stdout;
-    assert!(line.starts_with("issue-7  preflight 1/5  branch a  "), "{line}");
+    assert!(line.starts_with("issue 7 start-issue  issue-7  preflight 1/5  branch a  "), "{line}");
     let brief = sandbox
         .flow_with(["hook", "claude-code", "session-start"], r#"{"session_id":"s","source":"startup"}"#)
         .ok()

@@ -12,7 +12,7 @@ use crate::interviews::{
 use crate::model::Timestamp;
 use crate::picture::page::act::act_on_interview;
 use crate::picture::page::document::{Page, Part, Place};
-use crate::picture::page::pieces::{OfProjects, by_project, cell, command, encoded, page_title, run_link};
+use crate::picture::page::pieces::{OfProjects, by_project, cell, command, encoded, page_title, titled_link};
 use crate::picture::words::{age, clean, count, shortened};
 
 /// The interviews and questions of a project.
@@ -90,7 +90,7 @@ fn interview_row(project: &str, one: &OpenInterview, now: Timestamp) -> Markup {
     html! {
         tr data-key={ "i" (one.run_id) "/" (document) } {
             (cell("Document", html! { a href=(address(project, &one.document)) { (shortened(&document, 120)) } }))
-            (cell("Run", run_link(project, &one.run_id)))
+            (cell("Run", titled_link(project, &one.run_id, &one.title, &one.name)))
             (cell("Step", html! { @if let Some(step) = &one.step { (step) } }))
             (cell("Progress", html! { @if let Some(next) = &one.next { (progress(next)) } }))
             (cell("Question", question(one.error.as_deref(), one.next.as_ref())))
@@ -102,7 +102,7 @@ fn interview_row(project: &str, one: &OpenInterview, now: Timestamp) -> Markup {
 fn question_row(project: &str, one: &OpenQuestion, now: Timestamp) -> Markup {
     html! {
         tr data-key={ "q" (one.run_id) "/" (one.step) "/" (one.unit.as_ref().map_or("", |unit| unit.as_str())) } {
-            (cell("Run", run_link(project, &one.run_id)))
+            (cell("Run", titled_link(project, &one.run_id, &one.title, &one.name)))
             (cell("Step", html! { (one.step) @if let Some(unit) = &one.unit { " (" (clean(unit.as_str())) ")" } }))
             (cell("Question", html! { (shortened(&one.prompt, 1000)) }))
             (cell("Changed", html! { time datetime=(one.updated_at) { (age(one.updated_at, now)) " ago" } }))
@@ -124,7 +124,7 @@ fn progress(next: &InterviewNext) -> Markup {
 pub fn interview_page(project: &str, one: &OpenInterview, status: &InterviewStatusReport, actions: bool) -> Page {
     let document = one.document.to_string_lossy();
     let main = html! {
-        p.dim.about { "Interview " (clean(&status.script)) " for " (run_link(project, &one.run_id))
+        p.dim.about { "Interview " (clean(&status.script)) " for " (titled_link(project, &one.run_id, &one.title, &one.name))
             @if let Some(step) = &one.step { ", which waits in " (step) } }
         h1 { (clean(&document)) }
         section.next.need data-key="next" {

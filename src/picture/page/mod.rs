@@ -24,6 +24,6 @@ pub use run::run_page;
 pub use run::view::{LogPart, RunPage};
 pub(super) use run::workflow::marks;
 pub use runs::{ProjectCards, runs_page};
-pub(crate) use runs::{heading, hint, look_of, look_of_group};
+pub(crate) use runs::{heading, hint, look_of, look_of_group, look_of_verdict};
 pub use sessions::{ProjectSessions, sessions_page};
 pub use workflows::{ProjectWorkflows, UsedWorkflow, WorkflowPage, workflow_page, workflows_page};

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use crate::model::{Problem, RunId, Timestamp};
 use crate::picture::page::document::{Page, Part, Place};
-use crate::picture::words::{clean, day_and_time, shortened};
+use crate::picture::words::{clean, count, day_and_time, shortened};
 
 /// What each project has, by its name, or why that cannot be read.
 pub type OfProjects<T> = [(String, Result<T, Problem>)];
@@ -32,7 +32,17 @@ pub(super) fn by_project<T>(
         [(name, _)] => Some(name.clone()),
         _ => None,
     };
-    Page { title: page_title(title, project.as_deref()), main, part, project }
+    let names: Vec<_> = projects.iter().map(|(name, _)| name.as_str()).collect();
+    Page { title: page_title(title, Some(&of_projects(&names))), main, part, project }
+}
+
+/// The names of projects, as a title has room for them.
+pub(super) fn of_projects(names: &[&str]) -> String {
+    const NAMED: usize = 3;
+    match names {
+        [first, more @ ..] if names.len() > NAMED => format!("{} and {} more", clean(first), count(more.len())),
+        names => names.iter().map(|name| clean(name)).collect::<Vec<_>>().join(", "),
+    }
 }
 
 /// The title of a page about something of a project.
@@ -76,9 +86,11 @@ pub(super) fn command(text: &str, place: Place) -> Markup {
 
 /// A sentence in which commands stand between backticks.
 pub(super) fn with_commands(text: &str) -> Markup {
+    let parts: Vec<_> = text.split('`').collect();
     html! {
-        @for (at, part) in text.split('`').enumerate() {
-            @if at % 2 == 1 { code { (part) } } @else { (part) }
+        @for (at, part) in parts.iter().enumerate() {
+            @let is_closed = at + 1 < parts.len();
+            @if at % 2 == 0 { (part) } @else if is_closed { code { (part) } } @else { "`" (part) }
         }
     }
 }
@@ -90,6 +102,14 @@ pub(super) fn cell(name: &str, content: Markup) -> Markup {
 
 pub(super) fn run_link(project: &str, run: &RunId) -> Markup {
     html! { a href={ "/" (project) "/runs/" (run) } { (run) } }
+}
+
+/// A run by its title, with its short name.
+pub(super) fn titled_link(project: &str, run: &RunId, title: &str, name: &str) -> Markup {
+    html! {
+        a href={ "/" (project) "/runs/" (run) } title=(run) { (shortened(title, 120)) }
+        @if title != name { " " span.dim { (clean(name)) } }
+    }
 }
 
 /// A value in the query of an address.

@@ -89,7 +89,9 @@ fn facts(view: &RunPage<'_>) -> Markup {
             @if let Some(since) = run.phase_since { " for " (age(since, now)) }
             " · "
         }
-        (card.head.word()) " · started " (age(card.head.created_at, now)) " ago"
+        // Of a run that is open, what comes next says how it stands.
+        @if card.head.is_over() { (card.head.word()) " · " }
+        "started " (age(card.head.created_at, now)) " ago"
         @if run.timeline.worked_ms > 0 { " · worked on for " (duration(run.timeline.worked_ms)) }
         @if let Some(session) = &card.session {
             " · held by " b { (session) }

@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use crate::model::{RunStatus, SessionId, StateName, Timestamp};
 use crate::picture::page::document::{Page, Part};
-use crate::picture::page::pieces::{encoded, with_commands};
+use crate::picture::page::pieces::{encoded, of_projects, with_commands};
 use crate::picture::tone::Tone;
 use crate::picture::words::{age, clean, count, duration, shortened, waits_for, why_no_command};
-use crate::runs::{Card, CardFilter, CardGroup, CardSort, CardsReport, Need, PhasePlace, UnseenStore};
+use crate::runs::{Card, CardFilter, CardGroup, CardSort, CardsReport, Need, PhasePlace, ShortNames, UnseenStore};
 
 /// The cards of a project, and how its pages are addressed.
 #[derive(Debug, Clone, Serialize)]
@@ -19,13 +19,16 @@ pub struct ProjectCards {
     pub project: String,
     /// Its cards.
     pub cards: CardsReport,
+    /// The names of their runs.
+    #[serde(skip)]
+    pub(crate) names: ShortNames,
 }
 
 /// A group with its runs, of all projects: what needs a person comes first, whichever project it is of.
 struct MergedGroup<'a> {
     group: CardGroup,
     total: usize,
-    rows: Vec<(&'a str, &'a Card)>,
+    rows: Vec<(&'a ProjectCards, &'a Card)>,
 }
 
 fn merged<'a>(projects: &'a [ProjectCards], group: CardGroup, filter: &CardFilter) -> MergedGroup<'a> {
@@ -33,7 +36,7 @@ fn merged<'a>(projects: &'a [ProjectCards], group: CardGroup, filter: &CardFilte
     for project in projects {
         for found in project.cards.groups.iter().filter(|found| found.group == group) {
             merged.total += found.total;
-            merged.rows.extend(found.cards.iter().map(|card| (project.project.as_str(), card)));
+            merged.rows.extend(found.cards.iter().map(|card| (project, card)));
         }
     }
     if projects.len() > 1 {
@@ -79,10 +82,8 @@ pub fn runs_page(projects: &[ProjectCards], filter: &CardFilter, now: Timestamp)
             p.dim { (if is_narrowed { "No run here matches the search. " } else { "No runs here. " }) code { (begin) } " begins one." }
         }
     };
-    let name = match projects {
-        [project] => format!("{} · flow", clean(&project.project)),
-        _ => "flow".to_owned(),
-    };
+    let names: Vec<_> = projects.iter().map(|project| project.project.as_str()).collect();
+    let name = format!("{} · flow", of_projects(&names));
     let title = if needs > 0 { format!("({needs}) {name}") } else { name };
     let project = match projects {
         [project] => Some(project.project.clone()),
@@ -220,7 +221,7 @@ fn group_section(projects: &[ProjectCards], group: &MergedGroup<'_>, filter: &Ca
                     div.heads.dim { span { "Status" } span { "Run" } span { "How long it took" } span { "Phase" } span { "Ended" } }
                 }
                 ul.rows {
-                    @for (project, card) in &group.rows { (row(project, card, now, projects.len() > 1)) }
+                    @for (project, card) in &group.rows { (row(&project.project, card, &project.names, now, projects.len() > 1)) }
                 }
             }
             @if filter.skip > 0 || shown < group.total {
@@ -278,23 +279,34 @@ pub(crate) fn look_of_group(group: CardGroup) -> (&'static str, &'static str) {
 
 /// The shape, the class and the word for what a run needs or does.
 pub(crate) fn look_of(card: &Card) -> (&'static str, &'static str, String) {
-    if let Some(need) = card.need {
-        return (tone(card).symbol(), tone(card).class(), need.as_str().to_owned());
+    let word = card.word().to_owned();
+    if card.need.is_some() {
+        return (tone(card).symbol(), tone(card).class(), word);
     }
     let (symbol, class) = look_of_group(card.group);
     match (card.group, card.run.head.status) {
-        (CardGroup::AtWork, _) => {
-            (symbol, class, card.run.session.as_ref().map_or("at work", SessionId::as_str).to_owned())
-        }
-        (CardGroup::Over, RunStatus::Failed) => (Tone::Failing.symbol(), Tone::Failing.class(), "failed".to_owned()),
-        (CardGroup::Over, RunStatus::Cancelled) => ("–", class, "cancelled".to_owned()),
-        (CardGroup::Over, status) => (symbol, class, status.to_string()),
-        _ => (symbol, class, "ready".to_owned()),
+        // The title of the group says that it is at work.
+        (CardGroup::AtWork, _) => (symbol, class, card.run.session.as_ref().map_or(word, SessionId::to_string)),
+        (CardGroup::Over, RunStatus::Failed) => (Tone::Failing.symbol(), Tone::Failing.class(), word),
+        (CardGroup::Over, RunStatus::Cancelled) => ("–", class, word),
+        _ => (symbol, class, word),
     }
 }
 
+/// The shape, the class and the title of what a run's own page says first: that of its group, unless something is wrong with it.
+pub(crate) fn look_of_verdict(card: &Card) -> (&'static str, &'static str, String) {
+    let tone = tone(card);
+    if matches!(tone, Tone::Failing | Tone::Damaged) && card.group.is_open() {
+        let mut title = card.word().to_owned();
+        title[..1].make_ascii_uppercase();
+        return (tone.symbol(), tone.class(), title);
+    }
+    let (symbol, class) = look_of_group(card.group);
+    (symbol, class, card.group.title().to_owned())
+}
+
 /// A run in a list.
-pub(super) fn row(project: &str, card: &Card, now: Timestamp, names_project: bool) -> Markup {
+pub(super) fn row(project: &str, card: &Card, names: &ShortNames, now: Timestamp, names_project: bool) -> Markup {
     let run = &card.run;
     let (symbol, class, word) = look_of(card);
     let title = run.title();
@@ -310,10 +322,10 @@ pub(super) fn row(project: &str, card: &Card, now: Timestamp, names_project: boo
                     @if names_project { b { (clean(project)) } " · " }
                     @if !title.contains(run.head.workflow.as_str()) { (run.head.workflow) " · " }
                     @if let Some(issue) = run.issue.as_ref().filter(|_| run.goal.is_some()) { "issue " (issue) " · " }
-                    (run.head.run_id)
+                    span title=(run.head.run_id) { (names.of_run(&run.head.run_id)) }
                 }
             }
-            span.reason { (shortened(&about, 160)) }
+            span.reason { (with_commands(&shortened(&about, 160))) }
             span.phase {
                 @if let Some(place) = card.place { (bar(place, class)) }
                 (run.head.phase.as_ref().map_or("", StateName::as_str))

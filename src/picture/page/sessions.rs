@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::model::{SessionId, Timestamp};
 use crate::modes::{HeldRun, ListedMode, PolicyReport, SessionsReport, ShownSession};
 use crate::picture::page::document::{Page, Part};
-use crate::picture::page::pieces::{OfProjects, by_project, cell, run_link};
+use crate::picture::page::pieces::{OfProjects, by_project, cell, run_link, titled_link};
 use crate::picture::page::runs::look_of_group;
 use crate::picture::words::{age, clean, shortened};
 use crate::runs::HolderLife;
@@ -73,7 +73,7 @@ fn life(life: Option<HolderLife>) -> Markup {
 fn held(project: &str, run: &HeldRun) -> Markup {
     let (symbol, class) = look_of_group(run.group);
     html! {
-        span class=(class) title=(run.group.title()) { (symbol) } " " (run_link(project, &run.head.run_id))
+        span class=(class) title=(run.group.title()) { (symbol) } " " (titled_link(project, &run.head.run_id, &run.title, &run.name))
         span.dim { " " (run.head.workflow) @if let Some(phase) = &run.head.phase { ", in " (phase) } }
     }
 }

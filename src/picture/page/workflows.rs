@@ -13,7 +13,7 @@ use crate::picture::svg::{Mark, Marks, Progress, diagram_svg};
 use crate::picture::tone::Tone;
 use crate::picture::usage::totals_in_words;
 use crate::picture::words::{clean, count, duration, shortened};
-use crate::runs::{Card, PhaseUse, PhaseUses, WorkflowEntry, WorkflowReport, WorkflowUse};
+use crate::runs::{Card, PhaseUse, PhaseUses, ShortNames, WorkflowEntry, WorkflowReport, WorkflowUse};
 
 /// The workflows of a project, and how many runs each has.
 #[derive(Debug, Clone, Serialize)]
@@ -93,6 +93,8 @@ pub struct WorkflowPage<'a> {
     pub phases: &'a PhaseUses,
     /// Its open runs.
     pub cards: &'a [Card],
+    /// The names of these.
+    pub(crate) names: &'a ShortNames,
     /// The time.
     pub now: Timestamp,
 }
@@ -222,7 +224,7 @@ fn open_runs(view: &WorkflowPage<'_>) -> Markup {
         @if !view.cards.is_empty() {
             section.group data-key="runs" {
                 h2 { "Open runs " (count(view.runs.open)) }
-                ul.rows { @for card in view.cards { (run_row(view.project, card, view.now, false)) } }
+                ul.rows { @for card in view.cards { (run_row(view.project, card, view.names, view.now, false)) } }
                 @if view.cards.len() < view.runs.open {
                     p.more { a href={ "/?workflow=" (encoded(view.name)) } { "All of them" } }
                 }

@@ -14,8 +14,8 @@ const CELLS: usize = 5;
 const TITLE: usize = 1;
 const NAME: usize = 2;
 const PHASE: usize = 3;
-/// The least room for a title beside a reason, and without one.
-const TITLES: [usize; 2] = [20, 10];
+/// The least room for a title beside a phase and a reason, beside a reason alone, and without either.
+const TITLES: [usize; 3] = [24, 18, 10];
 /// The least room for a reason.
 const REASON: usize = 16;
 /// The columns between cells.
@@ -136,22 +136,29 @@ impl Table {
                 table.cells[at] = table.cells[at].max(columns(text).min(WIDEST[at]));
             }
         }
-        // What is left out can be seen on the page of the run.
-        table.narrow(TITLE, TITLES[0], width.saturating_sub(REASON));
-        // The last cell needs no gap.
-        table.narrow(TITLE, TITLES[1], width + GAP);
-        if table.taken() > width + GAP {
+        // What is left out can be seen on the page of the run. The phase goes first, as in `flow list`: why a run waits says more.
+        let (natural, beside) = (table.cells[TITLE], width.saturating_sub(REASON));
+        table.narrow(TITLE, TITLES[0], beside);
+        if table.taken() > beside {
             table.cells[PHASE] = 0;
         }
+        table.narrow(TITLE, TITLES[1], beside);
+        if table.taken() <= beside {
+            // What the reasons leave over is for titles.
+            let reasons = rows.iter().map(|row| columns(&row.about)).max().unwrap_or(0).max(REASON);
+            let over = (width - table.taken()).saturating_sub(reasons);
+            table.cells[TITLE] = natural.min(table.cells[TITLE] + over);
+            table.about = width - table.taken();
+            return table;
+        }
+        // The title gets the room of the reason. The last cell needs no gap.
+        table.cells[TITLE] = natural;
+        table.narrow(TITLE, TITLES[2], width + GAP);
         if table.taken() > width + GAP {
             table.cells[TITLE] = 0;
         }
         // The name is cut, but stays: without it the run cannot be named.
         table.narrow(NAME, 8, width + GAP);
-        table.about = width.saturating_sub(table.taken());
-        if table.about < REASON {
-            table.about = 0;
-        }
         table
     }
 
@@ -265,6 +272,17 @@ pub(in crate::watch) mod tests {
         }
         assert_eq!(shown(&CardFilter::default(), 40)[2], "  ▲ blocked  debug       waiting  12 min");
         assert_eq!(shown(&CardFilter::default(), 30)[2], "  ▲ blocked  waiting  12 min");
+    }
+
+    #[test]
+    fn in_eighty_columns_the_phase_gives_way_to_what_a_run_waits_for() {
+        let (mut cards, _) = cards(&CardFilter::default());
+        for card in cards.groups.iter_mut().flat_map(|group| &mut group.cards) {
+            card.run.goal = Some("Copy the rows of the old table to the new one in one pass".to_owned());
+        }
+        let lines = list(&cards, &ShortNames::default(), &CardFilter::default(), now(), 80);
+        let waits = lines[2].cut(80).text();
+        assert_eq!(waits.trim_end(), "  ▲ blocked  Copy the rows of the ol…  waiting  12 min  no \u{fffd}[31maccess");
     }
 
     #[test]

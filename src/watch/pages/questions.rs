@@ -16,11 +16,14 @@ pub(in crate::watch) fn questions(report: &InterviewListReport, now: Timestamp, 
             Some(unit) => format!("{} ({unit})", question.step),
             None => question.step.to_string(),
         };
-        lines.extend(asked(&question.run_id, &place, question.updated_at, &question.prompt, now, width));
+        let run =
+            AskingRun { id: &question.run_id, title: &question.title, name: &question.name, at: question.updated_at };
+        lines.extend(asked(&run, &place, &question.prompt, now, width));
     }
     for interview in &report.interviews {
         let place = interview.document.to_string_lossy();
-        lines.extend(asked(&interview.run_id, &place, interview.updated_at, words(interview), now, width));
+        let OpenInterview { run_id: id, title, name, updated_at, .. } = interview;
+        lines.extend(asked(&AskingRun { id, title, name, at: *updated_at }, &place, words(interview), now, width));
     }
     if lines.is_empty() {
         lines.extend([PageLine::new(), PageLine::new().dim("  no run asks anything")]);
@@ -36,11 +39,21 @@ fn words(interview: &OpenInterview) -> &str {
     }
 }
 
-fn asked(run: &RunId, place: &str, at: Timestamp, words: &str, now: Timestamp, width: usize) -> Vec<PageLine> {
-    let head = PageLine::new().with(Look::Need, "  ▲ ").with(Look::Strong, run.as_str());
-    let mut lines = vec![PageLine::new(), head.plain(format!("  {place}")).dim(format!("  {}", age(at, now)))];
+/// The run that asks.
+struct AskingRun<'a> {
+    id: &'a RunId,
+    title: &'a str,
+    name: &'a str,
+    /// When it last changed.
+    at: Timestamp,
+}
+
+fn asked(run: &AskingRun<'_>, place: &str, words: &str, now: Timestamp, width: usize) -> Vec<PageLine> {
+    let head = PageLine::new().with(Look::Need, "  ▲ ").with(Look::Strong, run.title);
+    let head = head.plain(format!("  {}  {place}", run.name)).dim(format!("  {}", age(run.at, now)));
+    let mut lines = vec![PageLine::new(), head];
     if let Some(head) = lines.last_mut() {
-        head.run = Some(run.clone());
+        head.run = Some(run.id.clone());
     }
     for line in wrapped(words, width.saturating_sub(INDENT)) {
         lines.push(PageLine::new().plain(" ".repeat(INDENT)).plain(line));

@@ -2,10 +2,10 @@
 
 use crate::model::{StateName, StepStatus, Suggestion, Timestamp};
 use crate::picture::{
-    age, columns, count, decision, duration, for_whom, look_of_activity, look_of_group, look_of_step, reason_now,
-    timeline_text, totals_in_words,
+    age, columns, count, decision, duration, first_of_all, for_whom, look_of_activity, look_of_step, look_of_verdict,
+    timeline_text, title_in_doubt, totals_in_words, verdict_reason,
 };
-use crate::runs::{HolderLife, Need, RunReport, ShownActivity, ShownStep};
+use crate::runs::{Alternative, Card, HolderLife, Need, RunReport, ShownActivity, ShownStep};
 use crate::watch::line::{Look, PageLine, cell, wrapped};
 use crate::watch::pages::log;
 use crate::watch::shown::ShownRun;
@@ -55,6 +55,7 @@ fn paragraph(text: &str, width: usize, look: Look) -> Vec<PageLine> {
 
 fn head(run: &RunReport, now: Timestamp, width: usize) -> Vec<PageLine> {
     let card = &run.card.run;
+    let mut lines = paragraph(&card.title(), width, Look::Strong);
     let mut about = vec![card.head.workflow.to_string()];
     about.extend(card.issue.as_ref().map(|issue| format!("issue {issue}")));
     about.extend(card.pr.map(|pr| format!("pull request {pr}")));
@@ -64,10 +65,7 @@ fn head(run: &RunReport, now: Timestamp, width: usize) -> Vec<PageLine> {
     {
         about.push(format!("branch {branch}"));
     }
-    let mut lines = paragraph(&about.join(" · "), width, Look::Dim);
-    if let Some(goal) = &card.goal {
-        lines.extend(paragraph(goal, width, Look::Plain));
-    }
+    lines.extend(paragraph(&about.join(" · "), width, Look::Dim));
     let mut facts = Vec::new();
     if let Some(phase) = &card.head.phase
         && run.card.group.is_open()
@@ -75,7 +73,10 @@ fn head(run: &RunReport, now: Timestamp, width: usize) -> Vec<PageLine> {
         let since = run.phase_since.map(|since| format!(" for {}", age(since, now))).unwrap_or_default();
         facts.push(format!("in {phase}{since}"));
     }
-    facts.push(card.head.word().to_owned());
+    // Of a run that is open, what comes next says how it stands.
+    if card.head.is_over() {
+        facts.push(card.head.word().to_owned());
+    }
     facts.push(format!("started {} ago", age(card.head.created_at, now)));
     if run.timeline.worked_ms > 0 {
         facts.push(format!("worked on for {}", duration(run.timeline.worked_ms)));
@@ -99,11 +100,12 @@ fn head(run: &RunReport, now: Timestamp, width: usize) -> Vec<PageLine> {
 
 /// What it needs, and the next safe action.
 fn next(run: &RunReport, now: Timestamp, width: usize) -> Vec<PageLine> {
-    let (symbol, class) = look_of_group(run.card.group);
-    let title = format!("{symbol} {}", run.card.group.title());
-    let mut lines = vec![PageLine::new().with(Look::of_class(class), title)];
-    let reason = reason_now(&run.card.reason, run.card.begun_at, now);
-    lines.extend(paragraph(&reason, width, Look::Plain));
+    let (symbol, class, title) = look_of_verdict(&run.card);
+    let mut lines = vec![PageLine::new().with(Look::of_class(class), format!("{symbol} {title}"))];
+    lines.extend(paragraph(&verdict_reason(&run.card, now), width, Look::Plain));
+    if let Some(title) = title_in_doubt(&run.card) {
+        lines.extend(paragraph(title, width, Look::Strong));
+    }
     if let Some(cause) = &run.card.cause
         && !run.card.reason.contains(&cause.text)
     {
@@ -116,10 +118,7 @@ fn next(run: &RunReport, now: Timestamp, width: usize) -> Vec<PageLine> {
     if let Some(first) = &next.command {
         lines.extend(command(first, width));
     }
-    for way in &next.alternatives {
-        lines.extend(paragraph(&format!("When {}{}:", way.when, for_whom(way)), width, Look::Dim));
-        lines.extend(command(&way.command, width));
-    }
+    lines.extend(ways(&run.card, width));
     for note in &run.notes {
         lines.extend(paragraph(&format!("note: {note}"), width, Look::Dim));
     }
@@ -145,6 +144,28 @@ fn next(run: &RunReport, now: Timestamp, width: usize) -> Vec<PageLine> {
         lines.extend(paragraph(&format!("The definition changed since the run began, {place}"), width, Look::Dim));
     }
     lines
+}
+
+/// What else may be done, and when: one command at most, so that the timeline stays on the screen.
+fn ways(card: &Card, width: usize) -> Vec<PageLine> {
+    let mut lines = Vec::new();
+    lines.extend(first_of_all(card).map(|first| PageLine::new().plain(first)));
+    let open = usize::from(card.next.command.is_none());
+    let (first, more) = card.next.alternatives.split_at(open.min(card.next.alternatives.len()));
+    for way in first {
+        lines.extend(paragraph(&format!("{}:", when(way)), width, Look::Dim));
+        lines.extend(command(&way.command, width));
+    }
+    if !more.is_empty() {
+        let whens: Vec<_> = more.iter().map(when).collect();
+        let text = format!("{}: `flow resume {}` has the commands", whens.join("; "), card.run.head.run_id);
+        lines.extend(paragraph(&text, width, Look::Dim));
+    }
+    lines
+}
+
+fn when(way: &Alternative) -> String {
+    format!("When {}{}", way.when, for_whom(way))
 }
 
 /// A command to copy. Where it is broken into lines, a shell still takes it as one.
@@ -292,7 +313,7 @@ mod tests {
         let (_, facts) = cards(&CardFilter::default());
         let shown = text(&run(&facts, "2026-05-20T14:43:00Z".parse().unwrap(), 100));
         for part in [
-            "in preflight for 13 min · blocked · started 13 min ago",
+            "debug\ndebug\nin preflight for 13 min · started 13 min ago",
             "▲ Waits for you\nblocked: no \u{fffd}[31maccess",
             "$ flow unblock waiting",
             "▶ ",
@@ -303,6 +324,25 @@ mod tests {
             assert!(shown.contains(part), "{part}: {shown}");
         }
         assert!(!shown.contains('\u{1b}'), "{shown}");
+    }
+
+    #[test]
+    fn what_to_do_first_in_doubt_is_one_sentence_and_one_command() {
+        let (_, mut facts) = cards(&CardFilter::default());
+        let card = &mut facts.report.card;
+        let way = card.next.alternatives[0].clone();
+        card.group = crate::runs::CardGroup::InDoubt;
+        card.next.command = None;
+        card.next.alternatives = ["it was done", "it failed", "neither is known"]
+            .map(|when| Alternative { when: when.to_owned(), ..way.clone() })
+            .to_vec();
+        let shown = text(&ways(card, 100));
+        assert_eq!(
+            shown,
+            "Look whether it was done, then say how it ended.\n\
+             When it was done:\n  $ flow unblock waiting --reason 'what was resolved'\n\
+             When it failed; When neither is known: `flow resume waiting` has the commands\n"
+        );
     }
 
     #[test]

@@ -19,8 +19,8 @@ pub(in crate::watch) fn sessions(report: &SessionsReport, now: Timestamp) -> Vec
                 PageLine::new()
                     .plain("  ")
                     .with(Look::of_class(class), format!("{symbol} "))
-                    .with(Look::Strong, run.head.run_id.as_str())
-                    .plain(format!("  {}  {phase}", run.head.workflow))
+                    .with(Look::Strong, &run.title)
+                    .plain(format!("  {}  {}  {phase}", run.name, run.head.workflow))
                     .dim(format!("  {}", age(run.head.updated_at, now)))
                     .about(run.head.run_id.clone()),
             );

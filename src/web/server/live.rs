@@ -248,14 +248,17 @@ pub(super) async fn keep(live: Arc<Live>, (sender, mut hints): (UnboundedSender<
 pub(super) fn cards(live: &Live, filter: &CardFilter) -> Vec<ProjectCards> {
     let mut all = Vec::with_capacity(live.projects.len());
     for project in &live.projects {
-        let mut cards = project.keeper().feed.cards(filter);
+        let keeper = project.keeper();
+        let mut cards = keeper.feed.cards(filter);
+        let names = keeper.feed.short_names(&cards);
+        drop(keeper);
         for run in &mut cards.unreadable {
             run.reason = live.hide.in_text(&run.reason);
         }
         if let Some(unseen) = &mut cards.unseen_store {
             unseen.told = live.hide.in_text(&unseen.told);
         }
-        all.push(ProjectCards { project: project.name.clone(), cards });
+        all.push(ProjectCards { project: project.name.clone(), cards, names });
     }
     all
 }

@@ -14,7 +14,7 @@ use crate::picture::page::{
     ProjectInterviews, ProjectSessions, ProjectWorkflows, UsedWorkflow, WorkflowPage, interview_page, interviews_page,
     sessions_page, workflow_page, workflows_page,
 };
-use crate::runs::{self, Card, CardFilter, PhaseUses, WorkflowUse, phase_uses};
+use crate::runs::{self, Card, CardFilter, PhaseUses, ShortNames, WorkflowUse, phase_uses};
 use crate::web::server::answer::{WebResult, failed, missing};
 use crate::web::server::guard::Visitor;
 use crate::web::server::hide::Hide;
@@ -87,16 +87,18 @@ pub(super) async fn workflows_shown(State(live): ServerState, Extension(visitor)
     page_of(live, visitor, "This list", |live| Ok(workflows_page(&of_each(live, workflows_in)))).await
 }
 
-/// The runs of a workflow, what they tell of its phases, and the open ones among them.
-fn runs_of(project: &ServedProject, workflow: &str) -> (WorkflowUse, PhaseUses, Vec<Card>) {
+/// The runs of a workflow, what they tell of its phases, and the open ones among them with their names.
+fn runs_of(project: &ServedProject, workflow: &str) -> (WorkflowUse, PhaseUses, Vec<Card>, ShortNames) {
     let mut keeper = project.keeper();
     let uses = keeper.feed.uses();
     let used = uses.into_iter().find(|(known, _)| known.as_str() == workflow);
     let filter = CardFilter { workflow: Some(workflow.to_owned()), limit: RUNS, ..CardFilter::default() };
-    let mut open: Vec<_> = keeper.feed.cards(&filter).groups.into_iter().flat_map(|group| group.cards).collect();
+    let found = keeper.feed.cards(&filter);
+    let names = keeper.feed.short_names(&found);
+    let mut open: Vec<_> = found.groups.into_iter().flat_map(|group| group.cards).collect();
     open.truncate(RUNS);
     let phases = phase_uses(&mut keeper.feed, workflow, LATEST);
-    (used.map(|(_, runs)| runs).unwrap_or_default(), phases, open)
+    (used.map(|(_, runs)| runs).unwrap_or_default(), phases, open, names)
 }
 
 pub(super) async fn workflow(
@@ -108,7 +110,7 @@ pub(super) async fn workflow(
         let AsksNothing {} = asked(query)?;
         let project = project_of(live, &project)?;
         let (report, machine) = runs::workflow_named(&project.cx, &workflow).map_err(failed)?;
-        let (used, phases, _) = runs_of(project, &workflow);
+        let (used, phases, ..) = runs_of(project, &workflow);
         let here: Vec<_> = used.phases.keys().cloned().collect();
         let drawn = machine.map(|machine| diagram(&machine, &here));
         Ok(json!({ "workflow": report, "runs": used, "phases": phases, "diagram": drawn }))
@@ -124,7 +126,7 @@ pub(super) async fn workflow_shown(
     page_of(live, visitor, "This workflow", move |live| {
         let served = project_of(live, &project)?;
         let (report, machine) = runs::workflow_named(&served.cx, &workflow).map_err(failed)?;
-        let (used, phases, cards) = runs_of(served, &workflow);
+        let (used, phases, cards, names) = runs_of(served, &workflow);
         let view = WorkflowPage {
             project: &project,
             workflow: &report,
@@ -133,6 +135,7 @@ pub(super) async fn workflow_shown(
             runs: &used,
             phases: &phases,
             cards: &cards,
+            names: &names,
             now: live.clock.now(),
         };
         Ok(workflow_page(&view))

@@ -1,8 +1,9 @@
 //! `sessions`.
 
+use crate::cli::cmd::run_rows::{Shrink, fitted};
 use crate::cli::out::{CliResult, Out};
-use crate::cli::page::{CARE, FAINT, GOOD, TextPage};
-use crate::model::{SessionId, StateName, Timestamp};
+use crate::cli::page::{CARE, FAINT, GOOD, TextPage, brief, or_empty};
+use crate::model::{SessionId, Timestamp};
 use crate::modes::{self, SessionsReport, ShownSession};
 use crate::picture::age;
 use crate::runs::{Context, HolderLife};
@@ -21,18 +22,29 @@ fn fill(report: &SessionsReport, now: Timestamp, page: &mut TextPage) {
     page.cut_long_values();
     for session in &report.sessions {
         heading(page, session);
-        let runs = session.runs.iter().map(|run| {
-            let phase = run.head.phase.as_ref().map_or("", StateName::as_str);
-            let at = age(run.head.updated_at, now);
-            ["run".to_owned(), run.head.run_id.to_string(), run.head.workflow.to_string(), phase.to_owned(), at]
-        });
-        let modes = session.modes.iter().map(|mode| {
+        let mut rows = Vec::new();
+        for run in &session.runs {
+            rows.push([
+                "run".to_owned(),
+                brief(&run.title).into_owned(),
+                run.name.clone(),
+                run.head.workflow.to_string(),
+                or_empty(run.head.phase.as_ref()),
+                age(run.head.updated_at, now),
+            ]);
+        }
+        for mode in &session.modes {
             let phase = mode.current_phase.clone().unwrap_or_default();
-            ["mode".to_owned(), mode.mode.to_string(), mode.state().to_owned(), phase, String::new()]
-        });
-        page.table(2, runs.chain(modes));
+            let (name, state) = (mode.mode.to_string(), mode.state().to_owned());
+            rows.push(["mode".to_owned(), name, state, String::new(), phase, String::new()]);
+        }
+        fitted(rows, &STEPS, 2, page);
     }
 }
+
+/// How the columns are narrowed on a narrow terminal: the title, the workflow, the phase, then the name.
+const STEPS: [(usize, Shrink); 5] =
+    [(1, Shrink::End(24)), (3, Shrink::Whole), (4, Shrink::Whole), (1, Shrink::End(10)), (2, Shrink::Front(8))];
 
 fn heading(page: &mut TextPage, session: &ShownSession) {
     let name = session.session.as_ref().map_or("everyone", SessionId::as_str);
