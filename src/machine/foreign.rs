@@ -76,7 +76,6 @@ const SYSTEMS: &[System] = &[
     system("a Travis CI configuration", &["language", "stages"], &[]),
     system("a Google App Engine configuration", &["handlers"], &["script"]),
     system("a GitLab CI pipeline", &["stages"], &[]).of_texts(),
-    system("a GitLab CI pipeline", &["image"], &["script"]),
     system("a DVC pipeline", &["stages"], &["cmd"]),
     system("a configuration of a Temporal server", &["persistence", "services"], &[]),
     system("a Woodpecker pipeline", &["services", "steps"], &["image"]),
@@ -333,10 +332,19 @@ impl<'a> ForeignKeys<'a> {
         if self.is_of_another_library() {
             return Some("a state machine of another library");
         }
-        let known = SYSTEMS.iter().find(|system| self.is_of(system))?;
+        let Some(known) = SYSTEMS.iter().find(|system| self.is_of(system)) else {
+            return self.has_jobs_of_gitlab().then_some("a GitLab CI pipeline");
+        };
         // Systems that have no key of flow's own do not lay claim to a file that has one.
         let names_own = known.top.iter().any(|key| OWN.contains(key));
         (names_own || !OWN.iter().any(|key| self.has(key))).then_some(known.name)
+    }
+
+    /// Whether scripts stand below keys of any names, and not as other systems have them.
+    fn has_jobs_of_gitlab(&self) -> bool {
+        let is_of_other = |key: &str| key.ends_with("task") || ["steps", "jobs", "language"].contains(&key);
+        let is_own = OWN.iter().any(|key| self.has(key));
+        self.below.contains(&"script") && !is_own && !self.top.iter().any(|(key, _)| is_of_other(key))
     }
 
     /// Whether the transitions stand in one list, or in each state. In a graph of flow that is a typing error, and a state

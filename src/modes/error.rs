@@ -7,10 +7,9 @@ use thiserror::Error;
 use crate::codec::violations::{all, first_with_line};
 use crate::codec::{Violation, similar};
 use crate::model::{Explain, Help, Kind, Problem, Suggestion, did_you_mean, mode_file};
-use crate::modes::load::MERGE;
 use crate::modes::policy::{LifecycleFault, PhaseFault};
 use crate::modes::say;
-use crate::modes::state::{Board, ModeRefusal};
+use crate::modes::state::{Board, MERGE, ModeRefusal};
 use crate::modes::state_dir::StateDir;
 use crate::runs;
 

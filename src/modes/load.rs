@@ -16,7 +16,7 @@ use crate::model::{
 use crate::modes::definition;
 use crate::modes::error::{Result, short};
 use crate::modes::policy::{Mode, Policy};
-use crate::modes::state::{Board, ChangedFile, ModeDraft, ModeState, Visible};
+use crate::modes::state::{Board, ChangedFile, MERGE, ModeDraft, ModeState, Visible};
 use crate::modes::state_dir::{LockedState, StateFile, StateFiles};
 use crate::runs::context::{Context, OpenedProject};
 
@@ -157,9 +157,6 @@ pub(super) fn read(file: &StateFile) -> ModeState {
         StateFile::Unreadable(why) => ModeState::Broken(why.clone()),
     }
 }
-
-/// Why a file in which git left both sides of a merge says nothing.
-pub(crate) const MERGE: &str = "it has the conflict markers of a merge, which a person has to settle";
 
 /// Whether git left both sides of a merge in a text.
 fn is_merge(bytes: &[u8]) -> bool {

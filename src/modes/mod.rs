@@ -26,12 +26,13 @@ pub use definition::policy_of;
 pub(crate) use definition::{FILE as POLICY_FILE, read_policy};
 pub use end::{EndedMode, ModeEndReport, ModeEndRequest, ModesObserver, cancel, clear};
 pub use error::{Error, Result};
-pub(crate) use load::{MERGE, parse as read_state};
+pub(crate) use load::parse as read_state;
 pub use load::{ModeScope, ScopeReport};
 pub use prompt::{ModePromptReport, ModePromptRequest, PromptError, prompt};
 pub(crate) use prompt::{asks_for_modes, concerns_modes, names_skill};
 pub(crate) use say::{clear_command, stranger};
 pub use sessions::{HeldRun, SessionsReport, ShownSession, sessions, sessions_of};
+pub(crate) use state::MERGE;
 pub use table::{PolicyMode, PolicyReport, PolicyRow, table};
 pub(crate) use view::list_here;
 pub use view::{

@@ -238,7 +238,7 @@ fn outside_of_git_inputs_that_name_no_file_claim_nothing() {
 fn more_changed_files_than_are_named_are_told_as_more() {
     let sandbox = sandbox();
     let make = |range: std::ops::Range<usize>| {
-        range.for_each(|n| fs::write(sandbox.path(&format!("many{n}")), "1").unwrap());
+        range.for_each(|n| fs::write(sandbox.path(format!("many{n}")), "1").unwrap());
     };
     let seen = || sandbox.flow(["verify", "r1", "--evidence", "--json"]).exits(1).json()["evidence"][0].clone();
     exec(&sandbox, &[]).ok();

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::host::git::command::{FOREIGN, Git, LIMIT};
-use crate::host::git::running::{GitAnswer, RunningGit, file_with, is_cut, reason};
+use crate::host::git::command::{FOREIGN, Git};
+use crate::host::git::running::{GitAnswer, LIMIT, RunningGit, file_with, is_cut, reason};
 use crate::model::{secrets_in, sha256_hex, without_secrets};
 
 /// The name by which git knows the other repository.

@@ -6,10 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::host::git::running::{GitAnswer, RunningGit, Silence, SilentRepositories};
-
-/// The time limit of one git command.
-pub(super) const LIMIT: Duration = Duration::from_secs(5);
+use crate::host::git::running::{GitAnswer, LIMIT, RunningGit, Silence, SilentRepositories};
 
 /// Makes git wait for no lock, never prompt, fetch nothing that a partial clone left out, and take no commit or file for another
 /// one that the repository put in its place.

@@ -15,10 +15,12 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use crate::host::git::command::LIMIT;
 use crate::host::group::{LOOK, in_own_group, kill};
 use crate::host::process::cpu_time;
 use crate::host::signal::Watch;
+
+/// The time limit of one git command.
+pub(super) const LIMIT: Duration = Duration::from_secs(5);
 
 /// How much of git's output is read, in bytes.
 const OUTPUT_BYTES: usize = 8 << 20;

@@ -1,6 +1,6 @@
 //! The questions, asked of real repositories.
 
-use super::command::LIMIT;
+use super::running::LIMIT;
 use super::running::{self, reason};
 use super::tree::{PATHS, changed_paths};
 use super::*;

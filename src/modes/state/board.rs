@@ -9,6 +9,9 @@ use crate::modes::policy::{Policy, says_active, text_of};
 use crate::modes::state::over::{IsDead, note_end, why_over};
 use crate::modes::state::refusal::ModeRefusal;
 
+/// Why a file in which git left both sides of a merge says nothing.
+pub(crate) const MERGE: &str = "it has the conflict markers of a merge, which a person has to settle";
+
 /// The state in a mode's file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModeState {

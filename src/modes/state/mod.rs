@@ -7,6 +7,7 @@ mod over;
 mod refusal;
 mod visible;
 
+pub(crate) use board::MERGE;
 pub use board::{Active, Board, ModeState};
 pub use change::{ChangedFile, ModeEnd, RequestDetails, RequestResult};
 pub use draft::ModeDraft;
