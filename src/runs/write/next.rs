@@ -176,6 +176,8 @@ fn advance_as_seen(project: &OpenedProject, run: &dyn StoredRun, request: &Advan
     }
     let to = match destined {
         Ok(to) => to,
+        // The caller looks at a copy that is behind again, when it has what is newer.
+        Err(refusal) if !run.is_current() => return Err(Error::refused(run.id(), refusal)),
         Err(refusal) => {
             let caller = project.cx.caller(request.session.clone(), request.epoch)?;
             // What refuses every writer is the first reason: the log, and a session that holds the run.
