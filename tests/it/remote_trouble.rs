@@ -39,7 +39,7 @@ fn a_push_of_a_run_that_was_killed_is_finished_by_whatever_comes_next() {
         laptop.flow(["start", "build", "--local", "--issue", "7", "--id", "r1"]).ok();
         record(laptop, "r1", "one").ok();
         let pushing = laptop.path("../pushing");
-        let lines = format!("case \"$*\" in *push*) {sends} touch {}; exec sleep 20;; esac", pushing.display());
+        let lines = format!("case \"$*\" in *\" push \"*) {sends} touch {}; exec sleep 20;; esac", pushing.display());
         let mut command = laptop.flow_command();
         command.args(["remote", "push", "r1"]);
         let mut child = spawned(with_git(laptop, command, &lines));
@@ -84,8 +84,8 @@ fn a_start_whose_answer_was_lost_is_repeated_with_its_id() {
     // From the push on the server is silent.
     let silent = laptop.path("../silent").display().to_string();
     let lost = format!(
-        "case \"$*\" in *push*) \"$git\" \"$@\" > /dev/null 2>&1; : > {silent}; exec sleep 20;;
-            *fetch*) if [ -e {silent} ]; then exec sleep 20; fi;; esac"
+        "case \"$*\" in *\" push \"*) \"$git\" \"$@\" > /dev/null 2>&1; : > {silent}; exec sleep 20;;
+            *\" fetch \"*) if [ -e {silent} ]; then exec sleep 20; fi;; esac"
     );
     let answer = run(with_git(laptop, command, &lost), "").exits(74);
     assert_eq!(answer.error()["code"], "unconfirmed");
@@ -369,10 +369,12 @@ fn of_two_machines_that_begin_one_run_with_a_report_both_record_in_it() {
     let mut command = server.flow_command();
     command.args(&named).args(["--id", "mine", "--json"]);
     let there = hub.path().join("hub.git").display().to_string();
-    let meanwhile =
-        format!("case \"$*\" in *push*) \"$git\" --git-dir {there} update-ref refs/flow/open/r1 refs/kept/r1;; esac");
-    let once =
-        format!("if ! [ -e {there}/once ]; then {meanwhile}; fi; case \"$*\" in *push*) touch {there}/once;; esac");
+    let meanwhile = format!(
+        "case \"$*\" in *\" push \"*) \"$git\" --git-dir {there} update-ref refs/flow/open/r1 refs/kept/r1;; esac"
+    );
+    let once = format!(
+        "if ! [ -e {there}/once ]; then {meanwhile}; fi; case \"$*\" in *\" push \"*) touch {there}/once;; esac"
+    );
     let report = run(with_git(server, command, &once), "").ok().json();
     assert_eq!((&report["data"]["runId"], &report["data"]["created"]), (&json!("r1"), &json!(false)), "{report}");
     assert_eq!(ids(server), ["r1"]);
@@ -754,7 +756,7 @@ fn a_reader_waits_once_for_a_store_that_does_not_answer() {
     let Team { laptop, .. } = &team;
     laptop.flow(["start", "build", "--id", "r1"]).ok();
     let asked = laptop.path("../asked");
-    let lines = format!("case \"$*\" in *fetch*) echo asked >> {}; exit 128;; esac", asked.display());
+    let lines = format!("case \"$*\" in *\" fetch \"*) echo asked >> {}; exit 128;; esac", asked.display());
     for args in [
         &["show", "nosuch"][..],
         &["show", "r1"],
