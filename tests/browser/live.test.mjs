@@ -16,8 +16,8 @@ story("what another process records appears without a reload", async (scene, pro
   for (const page of [list, run]) await page.evaluate(() => (window.same = true));
   await project.begun("r1", "look", "--summary", "Looking at it");
   await becomes(
-    async () => (await shownGroups(list)).in_doubt?.rows[0].reason,
-    "001 look was begun and its outcome is unknown",
+    async () => (await shownGroups(list)).in_doubt?.rows[0].reason.replace(/\d+ s/, "N s"),
+    "Looking at it · begun N s ago, outcome unknown",
     7000,
   );
   await becomes(() => list.title(), "(1) demo · flow");
