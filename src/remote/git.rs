@@ -135,10 +135,7 @@ impl GitCarrier {
 
     /// Changes references of the remote that are below `place`; `bytes` is about how much goes with them.
     fn push(&self, changes: &[RefChange], bytes: usize, deadline: Instant) -> PushOutcome {
-        let left = left_until(deadline);
-        let longest = ONE_PUSH + Duration::from_secs((bytes / SLOW) as u64);
-        let limit = (left / 2).max(Duration::from_secs(1)).min(left).min(longest);
-        self.repository.push(&below(&self.place, changes), limit)
+        self.repository.push(&below(&self.place, changes), limit_of_push(left_until(deadline), bytes))
     }
 
     /// The messages of a run's commits from `commit` back, as [`BareRepository::messages`] has them.
@@ -520,5 +517,24 @@ fn lines_in(message: &str) -> &str {
     match message.strip_suffix(&format!("\n{SKIP_CI}\n")) {
         Some(lines) => lines,
         None => message,
+    }
+}
+
+/// How long one push with about so many bytes may take of the time that is left: some stays to find out what became of it.
+fn limit_of_push(left: Duration, bytes: usize) -> Duration {
+    let longest = ONE_PUSH + Duration::from_secs((bytes / SLOW) as u64);
+    (left / 2).max(Duration::from_secs(1)).min(left).min(longest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_push_leaves_time_to_find_out_what_became_of_it() {
+        let seconds = |left, bytes| limit_of_push(Duration::from_secs(left), bytes).as_secs_f32();
+        assert_eq!([seconds(90, 0), seconds(10, 0), seconds(1, 0)], [20.0, 5.0, 1.0]);
+        assert_eq!(seconds(90, 10 * SLOW), 30.0);
+        assert_eq!(limit_of_push(Duration::from_millis(200), 0), Duration::from_millis(200));
     }
 }
