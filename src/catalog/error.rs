@@ -29,6 +29,8 @@ pub enum CatalogError {
     NoMachine {
         /// Its file.
         path: PathBuf,
+        /// The line of a state diagram in it that flow does not read.
+        diagram: Option<usize>,
     },
     /// The definition breaks rules.
     #[error("the workflow in {} cannot be used: {}", .path.display(), summary(.diagnostics))]
@@ -75,6 +77,16 @@ impl CatalogError {
             Self::Refused { reason, .. } => reason.to_owned(),
             Self::Unknown { .. } | Self::NoMachine { .. } | Self::Config { .. } => self.to_string(),
         }
+    }
+
+    /// That a diagram is not read, so that the shipped workflow called `id` takes its place.
+    pub(super) fn unread_diagram(&self, id: &str) -> Option<String> {
+        let Self::NoMachine { path, diagram: Some(line) } = self else { return None };
+        Some(format!(
+            "the state diagram in {}, line {line}, is not read, since it stands below no heading `## STATE-MACHINE`: \
+             the shipped workflow {id} is used",
+            path.display()
+        ))
     }
 
     /// Whether the file does not try to define a workflow.

@@ -34,6 +34,8 @@ pub struct FoundWorkflow {
     pub text: String,
     /// Warnings about it.
     pub diagnostics: Vec<Diagnostic>,
+    /// That a diagram of this name in the project is not read, so that this shipped workflow takes its place.
+    pub unread_diagram: Option<String>,
 }
 
 impl FoundWorkflow {
@@ -61,6 +63,8 @@ pub struct ListedWorkflow {
     pub is_agent: bool,
     /// Its gates and requirements that flow does not read.
     pub unread_gates: Vec<Diagnostic>,
+    /// As in [`FoundWorkflow::unread_diagram`].
+    pub unread_diagram: Option<String>,
 }
 
 /// A definition of the project's own.
@@ -150,7 +154,7 @@ impl Catalog {
             return Err(self.unknown(name)?);
         };
         let config = self.config()?;
-        let mut absent = None;
+        let mut passed_over = Vec::new();
         for dir in self.definition_dirs(&config) {
             let Some(folder) = Folder::open(&self.disk, &dir.path, dir.links)? else { continue };
             for suffix in dir.suffixes {
@@ -158,16 +162,18 @@ impl Catalog {
                 let Some(text) = folder.read(&file)? else { continue };
                 match load(&id, &file, text, Origin::Project(folder.join(&file)), &config.types()) {
                     // A skill without a state machine defines nothing, so the next file may.
-                    Err(error) if passes_over(&dir, &error) => drop(absent.get_or_insert(error)),
+                    Err(error) if passes_over(&dir, &error) => passed_over.push(error),
                     // A broken definition counts: no other one takes its place.
                     loaded => return loaded,
                 }
             }
         }
         if let Some((_, file, text)) = SHIPPED.iter().find(|(shipped, ..)| *shipped == name) {
-            return load(&id, file, (*text).to_owned(), Origin::Shipped, &config.types());
+            let mut found = load(&id, file, (*text).to_owned(), Origin::Shipped, &config.types())?;
+            found.unread_diagram = passed_over.iter().find_map(|error| error.unread_diagram(name));
+            return Ok(found);
         }
-        match absent {
+        match passed_over.into_iter().next() {
             Some(error) => Err(error),
             None => Err(self.unknown(name)?),
         }
@@ -179,10 +185,11 @@ impl Catalog {
     /// [`CatalogError`] when a directory of definitions or the configuration cannot be read.
     pub fn list(&self) -> Result<Vec<ListedWorkflow>, CatalogError> {
         let config = self.config()?;
-        let mut entries = BTreeMap::new();
+        let (mut entries, mut unread) = (BTreeMap::new(), BTreeMap::new());
         for (id, file, text) in SHIPPED {
-            let text = (*text).to_owned();
-            entries.insert((*id).to_owned(), entry(id, file, Origin::Shipped, text, None, &config.types()));
+            let known = WorkflowId::new(*id).expect("BUG: a shipped workflow has a valid id");
+            let shipped = entry(&known, file, Origin::Shipped, (*text).to_owned(), None, &config.types())?;
+            entries.insert((*id).to_owned(), shipped);
         }
         // Later insertions win, so go from the last place to the first.
         for dir in self.definition_dirs(&config).iter().rev() {
@@ -192,17 +199,25 @@ impl Catalog {
                     let file = format!("{id}{suffix}");
                     let origin = Origin::Project(folder.join(&file));
                     let one = match folder.read(&file) {
-                        Ok(None) => None,
+                        Ok(None) => continue,
                         Ok(Some(text)) => entry(&id, &file, origin, text, Some(dir), &config.types()),
-                        Err(error) => Some(broken(&id, &file, origin, error)),
+                        Err(error) => Ok(broken(id.as_str(), &file, origin, error)),
                     };
-                    if one.is_some() {
-                        entries.insert(id.clone(), one);
+                    match one {
+                        Ok(one) => drop(entries.insert(id.to_string(), one)),
+                        Err(error) => {
+                            unread.extend(error.unread_diagram(id.as_str()).map(|told| (id.to_string(), told)));
+                        }
                     }
                 }
             }
         }
-        Ok(entries.into_values().flatten().collect())
+        for (id, entry) in &mut entries {
+            if entry.origin == Origin::Shipped {
+                entry.unread_diagram = unread.remove(id);
+            }
+        }
+        Ok(entries.into_values().collect())
     }
 
     /// The definitions of the project's own.
@@ -252,13 +267,11 @@ fn passes_over(dir: &DefinitionDir, error: &CatalogError) -> bool {
 }
 
 /// The ids of the definitions that may be in a directory. A file whose name does not give a valid id is not a definition.
-fn ids(folder: &Folder, dir: &DefinitionDir) -> Result<BTreeSet<String>, CatalogError> {
+fn ids(folder: &Folder, dir: &DefinitionDir) -> Result<BTreeSet<WorkflowId>, CatalogError> {
     let mut ids = BTreeSet::new();
     for name in folder.names()? {
-        if let Some(id) = without_suffix(&name, dir)
-            && WorkflowId::new(id).is_ok()
-        {
-            ids.insert(id.to_owned());
+        if let Some(id) = without_suffix(&name, dir) {
+            ids.extend(WorkflowId::new(id));
         }
     }
     Ok(ids)
@@ -289,7 +302,7 @@ fn load(
     let CompiledText { machine, mut diagnostics } = checked;
     if let Some(machine) = machine {
         if machine.id() == id {
-            return Ok(FoundWorkflow { machine, origin, text, diagnostics });
+            return Ok(FoundWorkflow { machine, origin, text, diagnostics, unread_diagram: None });
         }
         diagnostics.push(other_id(id, machine.id(), &text));
     }
@@ -297,7 +310,11 @@ fn load(
         Origin::Project(path) => path,
         Origin::Shipped => file.into(),
     };
-    Err(if absent { CatalogError::NoMachine { path } } else { CatalogError::Invalid { path, text, diagnostics } })
+    if absent {
+        let diagram = diagnostics.iter().find(|one| one.is_of_stray_diagram()).map(|one| one.place.line);
+        return Err(CatalogError::NoMachine { path, diagram });
+    }
+    Err(CatalogError::Invalid { path, text, diagnostics })
 }
 
 /// A run looks its workflow up by the id in the definition, so it could not find a file with another name.
@@ -311,25 +328,28 @@ fn other_id(id: &WorkflowId, written: &WorkflowId, text: &str) -> Diagnostic {
         .with_help(format!("write `id: {id}`, or rename the file to `{written}.workflow.yaml`"))
 }
 
-/// A line of the list; `None` for what `dir`, in which it stands, passes over.
+/// A line of the list.
+///
+/// # Errors
+/// Why `dir`, in which the document stands, passes over it.
 fn entry(
-    id: &str,
+    id: &WorkflowId,
     file: &str,
     origin: Origin,
     text: String,
     dir: Option<&DefinitionDir>,
     types: &StateTypes,
-) -> Option<ListedWorkflow> {
+) -> Result<ListedWorkflow, CatalogError> {
     let notation = Form::of_file(file, &text).notation();
     let description = description(&text);
     let is_agent = is_of_agent(file, &origin);
-    let Ok(known) = WorkflowId::new(id) else { return None };
-    let (error, unread_gates) = match load(&known, file, text, origin.clone(), types) {
-        Err(error) if dir.is_some_and(|dir| passes_over(dir, &error)) => return None,
+    let (error, unread_gates) = match load(id, file, text, origin.clone(), types) {
+        Err(error) if dir.is_some_and(|dir| passes_over(dir, &error)) => return Err(error),
         Err(error) => (Some(error.in_list()), Vec::new()),
         Ok(found) => (None, found.unread_gates()),
     };
-    Some(ListedWorkflow { id: id.to_owned(), notation, origin, description, error, is_agent, unread_gates })
+    let (id, unread_diagram) = (id.to_string(), None);
+    Ok(ListedWorkflow { id, notation, origin, description, error, is_agent, unread_gates, unread_diagram })
 }
 
 fn broken(id: &str, file: &str, origin: Origin, error: CatalogError) -> ListedWorkflow {
@@ -343,6 +363,7 @@ fn broken(id: &str, file: &str, origin: Origin, error: CatalogError) -> ListedWo
         error: Some(error.in_list()),
         is_agent,
         unread_gates: Vec::new(),
+        unread_diagram: None,
     }
 }
 

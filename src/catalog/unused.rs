@@ -47,28 +47,6 @@ impl Catalog {
         unread
     }
 
-    /// The document of this name with a state diagram that flow does not read, so that the shipped workflow takes its place.
-    pub(crate) fn unread_diagram(&self, id: &str) -> Option<UnreadFile> {
-        let config = self.config().unwrap_or_default();
-        for dir in self.definition_dirs(&config) {
-            let Ok(Some(folder)) = Folder::open(&self.disk, &dir.path, dir.links) else { continue };
-            for suffix in dir.suffixes {
-                let name = format!("{id}{suffix}");
-                let Ok(Some(text)) = folder.read(&name) else { continue };
-                let read = compile_text(Form::of_file(&name, &text), &text, id, &config.types());
-                let Some(stray) = read.diagnostics.iter().find(|one| one.is_of_stray_diagram()) else { continue };
-                let path = folder.join(&name);
-                let (file, line) = (path.display(), stray.place.line);
-                let message = format!(
-                    "the state diagram in {file}, line {line}, is not read, since it stands below no heading \
-                     `## STATE-MACHINE`: the shipped workflow {id} is used"
-                );
-                return Some(UnreadFile { id: id.to_owned(), path, message });
-            }
-        }
-        None
-    }
-
     fn unread_in(&self, dir: &DefinitionDir, config: &Config, unread: &mut Vec<UnreadFile>) {
         let Ok(Some(folder)) = Folder::open(&self.disk, &dir.path, dir.links) else { return };
         let names = folder.names().unwrap_or_default();
@@ -235,10 +213,12 @@ mod tests {
         let catalog = Catalog::new(Arc::new(Os), Some(flow_dir));
         let file = skill.join("SKILL.md");
         fs::write(&file, "# Build\n\nNo diagram.\n").unwrap();
-        assert_eq!(catalog.unread_diagram("build"), None);
+        assert_eq!(catalog.find("build").unwrap().unread_diagram, None);
         fs::write(&file, format!("# Build\n\n## Workflow\n\n```mermaid\n{DIAGRAM}```\n")).unwrap();
-        let told = catalog.unread_diagram("build").unwrap().message;
+        let told = catalog.find("build").unwrap().unread_diagram.unwrap();
         let wanted = "SKILL.md, line 5, is not read, since it stands below no heading `## STATE-MACHINE`: the shipped workflow build is used";
         assert!(told.ends_with(wanted), "{told}");
+        let listed = catalog.list().unwrap();
+        assert_eq!(listed.iter().find(|one| one.id == "build").unwrap().unread_diagram, Some(told));
     }
 }

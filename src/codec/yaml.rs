@@ -149,8 +149,9 @@ fn conflict_marker(text: &str) -> Option<Place> {
 }
 
 /// Where the first line that begins with `beginning` is in a text, which may be long: it is searched for and not split.
-pub(crate) fn line_with(text: &str, beginning: &str) -> Option<usize> {
-    memmem::find_iter(text.as_bytes(), beginning).find(|&at| at == 0 || text.as_bytes()[at - 1] == b'\n')
+pub(crate) fn line_with(text: impl AsRef<[u8]>, beginning: &str) -> Option<usize> {
+    let text = text.as_ref();
+    memmem::find_iter(text, beginning).find(|&at| at == 0 || text[at - 1] == b'\n')
 }
 
 /// The number of the line that begins at an offset.

@@ -108,7 +108,7 @@ fn log(disk: &dyn Disk, state: &Path, found: &mut Findings) {
             found.add("mode_log_damaged", &path, message);
             return;
         }
-        // The check of the names reports what is no plain file.
+        // What is not a plain file is reported where the names are checked.
         Err(LogFault::Io(error)) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => return,
         Err(LogFault::Io(error)) => {
             found.add_unread(&path, format!("the log of the modes cannot be read: {error}"));

@@ -125,7 +125,7 @@ pub fn verify(cx: &Context, request: &VerifyRequest) -> Result<VerifyReport> {
             cx.refuse_left_out(project.root(), &run.address(document).from(project.root()))?;
         }
     }
-    // Without a log nothing can be proven of a run of another program; that readers cannot use it is no proof either.
+    // A run of another program has no log that proves anything; but one that readers cannot use must not be called sound.
     if facts.is_not_adopted(&found)
         && let Some(fault) = found.faults.iter().find(|fault| fault.forbids_reading())
     {

@@ -342,9 +342,12 @@ impl<'a> ForeignKeys<'a> {
 
     /// Whether scripts stand below keys of any names, and not as other systems have them.
     fn has_jobs_of_gitlab(&self) -> bool {
-        let is_of_other = |key: &str| key.ends_with("task") || ["steps", "jobs", "language"].contains(&key);
-        let is_own = OWN.iter().any(|key| self.has(key));
-        self.below.contains(&"script") && !is_own && !self.top.iter().any(|(key, _)| is_of_other(key))
+        for (key, _) in &self.top {
+            if key.ends_with("task") || ["steps", "jobs", "language"].contains(key) || OWN.contains(key) {
+                return false;
+            }
+        }
+        self.below.contains(&"script")
     }
 
     /// Whether the transitions stand in one list, or in each state. In a graph of flow that is a typing error, and a state

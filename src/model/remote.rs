@@ -80,8 +80,7 @@ pub(crate) fn secrets_in(address: &str) -> impl Iterator<Item = &str> {
 
 /// Whether an address may hold what logs in there. The name alone of a user of SSH does not.
 pub(crate) fn has_secrets(address: &str) -> bool {
-    let is_name = |secret: &str| address.contains("ssh://") && !secret.contains([':', '=']);
-    secrets_in(address).any(|secret| !is_name(secret))
+    secrets_in(address).any(|secret| !address.contains("ssh://") || secret.contains([':', '=']))
 }
 
 fn query_in(address: &str) -> Option<&str> {

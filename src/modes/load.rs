@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::catalog::Origin;
-use crate::codec::digest;
+use crate::codec::{digest, line_with};
 use crate::host::Ids;
 use crate::model::{
     Event, EventKind, Kind, ModeFile, ModesChanged, Problem, Scope, SessionId, TextDigest, Timestamp, VISIBLE,
@@ -158,19 +158,12 @@ pub(super) fn read(file: &StateFile) -> ModeState {
     }
 }
 
-/// Whether git left both sides of a merge in a text.
-fn is_merge(bytes: &[u8]) -> bool {
-    bytes.split(|&byte| byte == b'\n').any(|line| line.starts_with(b"<<<<<<< "))
-}
-
 /// The state in the text of a file.
 pub(crate) fn parse(bytes: &[u8]) -> ModeState {
-    if is_merge(bytes) {
-        return ModeState::Broken(MERGE.to_owned());
-    }
     match serde_json::from_slice::<Value>(bytes) {
         Ok(Value::Object(state)) => ModeState::Known(state),
         Ok(_) => ModeState::Broken("it is not a JSON object".to_owned()),
+        Err(_) if line_with(bytes, "<<<<<<< ").is_some() => ModeState::Broken(MERGE.to_owned()),
         Err(error) => ModeState::Broken(format!("it is not JSON: {error}")),
     }
 }

@@ -169,7 +169,7 @@ impl RunCommands<'_> {
         let mut advice = self.try_again(advice, phase);
         if !is_interview {
             let when = format!("the work of `{phase}` is done");
-            advice = advice.or_each(self.well_ended(&when, phase, self.fresh_id(phase).as_deref(), machine));
+            advice = advice.or_each(self.well_ended(&when, Some(phase), self.fresh_id(phase).as_deref(), machine));
         }
         if action == Action::WorkPhase
             && let Some(machine) = machine
@@ -306,12 +306,8 @@ impl RunCommands<'_> {
                 _ => Advice::default(),
             },
         };
-        let ended_well = match phase {
-            Some(phase) => self.well_ended("it ended well", phase, id, machine),
-            None => vec![("it ended well".to_owned(), self.outcome(None, id, ActivityStatus::Passed))],
-        };
         advice
-            .or_each(ended_well)
+            .or_each(self.well_ended("it ended well", phase, id, machine))
             .or("it failed", self.outcome(phase, id, ActivityStatus::Failed))
             .or("it cannot go on without a person", blocked)
     }
@@ -329,12 +325,10 @@ impl RunCommands<'_> {
         let work = self.history.work(phase);
         let is_reported = self.reports() && work.open.is_empty();
         let id = if is_reported { None } else { work.latest.map(|latest| latest.id.as_str()) };
-        let done = "what it waited for is there, and the work is done";
-        let done = self.well_ended(done, phase, id, machine);
         let phase = Some(phase);
         Advice::default()
             .or("what it waited for is there, and the work goes on", self.outcome(phase, id, ActivityStatus::Running))
-            .or_each(done)
+            .or_each(self.well_ended("what it waited for is there, and the work is done", phase, id, machine))
             .or("it failed", self.outcome(phase, id, ActivityStatus::Failed))
     }
 
@@ -343,28 +337,22 @@ impl RunCommands<'_> {
     fn well_ended(
         &self,
         when: &str,
-        phase: &StateName,
+        phase: Option<&StateName>,
         id: Option<&str>,
         machine: Option<&Machine>,
     ) -> Vec<(String, Suggestion)> {
-        let done = self.outcome(Some(phase), id, ActivityStatus::Passed);
-        let mut next = Vec::new();
-        if let Some(machine) = machine
-            && id.is_none()
-            && machine.is_terminal(phase)
-        {
-            next = machine.next_of(phase);
-        }
-        if next.is_empty() {
-            return vec![(when.to_owned(), done)];
-        }
+        let next = match (machine, phase) {
+            (Some(machine), Some(phase)) if id.is_none() && machine.is_terminal(phase) => machine.next_of(phase),
+            _ => Vec::new(),
+        };
         let mut ways = Vec::new();
-        for to in next {
+        for to in &next {
             let move_on =
-                Suggestion::flow("advance").value(self.run).option("to", &to).example("summary", "what was done");
+                Suggestion::flow("advance").value(self.run).option("to", to).example("summary", "what was done");
             ways.push((format!("{when}, and the run goes on to `{to}`"), move_on));
         }
-        ways.push((format!("{when}, and the run ends here"), done));
+        let end = if next.is_empty() { "" } else { ", and the run ends here" };
+        ways.push((format!("{when}{end}"), self.outcome(phase, id, ActivityStatus::Passed)));
         ways
     }
 

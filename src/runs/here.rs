@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::catalog::names_a_file;
+use crate::codec::line_with;
 use crate::disk::{Links, read_named};
 use crate::model::{Explain as _, RunId, Suggestion, limits};
 use crate::runs::context::{Context, OpenedProject};
@@ -71,7 +72,7 @@ pub(in crate::runs) fn interview_command(
     if project.cx.disk.look(&path, Links::Follow).is_ok() {
         // Until then the command would be refused.
         let text = read_named(&*project.cx.disk, &path, limits::INTERVIEW_BYTES).unwrap_or_default();
-        if text.split(|&byte| byte == b'\n').any(|line| line.starts_with(b"<<<<<<< ")) {
+        if line_with(&text, "<<<<<<< ").is_some() {
             return Err(format!(
                 "{document} has the conflict markers of a merge: settle it, then go on with `{command}`"
             ));

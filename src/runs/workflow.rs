@@ -130,9 +130,7 @@ pub fn workflow_list(cx: &Context) -> Result<WorkflowListReport> {
     warnings.extend(catalog.unread_files().into_iter().map(|file| file.message));
     for entry in catalog.list()? {
         warnings.extend(entry.unread_gates.iter().map(|gate| gate.in_workflow(&entry.id)));
-        if entry.origin == Origin::Shipped {
-            warnings.extend(catalog.unread_diagram(&entry.id).map(|file| file.message));
-        }
+        warnings.extend(entry.unread_diagram);
         workflows.push(WorkflowEntry {
             id: entry.id,
             notation: entry.notation,

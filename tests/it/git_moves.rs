@@ -1346,7 +1346,7 @@ fn a_journal_that_a_sparse_checkout_leaves_out_is_left_alone() {
     assert!(!repo.sandbox.path(&there).join(".decisions").exists());
 }
 
-/// Every file that flow reads or writes for people, and that is no run.
+/// Files outside of runs that flow reads or writes for people.
 #[test]
 fn what_a_sparse_checkout_leaves_out_beside_the_runs_is_not_written_over() {
     let repo = Repo::new();

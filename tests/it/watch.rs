@@ -275,19 +275,24 @@ fn a_signal_ends_the_screen_with_its_usual_effect_after_the_terminal_was_given_b
     }
 }
 
+/// The screen of `r1` in a shell with jobs, as people have it: it goes on when the program stops.
+fn in_shell_with_jobs(sandbox: &Sandbox) -> Person {
+    let watching = watch(sandbox, &["--run-id", "r1"]);
+    let mut shell = sandbox.command("sh");
+    let line = format!("{} watch --run-id r1; echo stopped; fg; echo over", watching.get_program().display());
+    shell.args(["-mc", &line]);
+    let mut person = Person::before(&shell);
+    person.resizes(60, 20).shows(ENTER).shows("Waits for you");
+    person
+}
+
 #[test]
 fn a_stopped_screen_gives_the_terminal_back_and_takes_it_again() {
     if !has_terminals("watch") {
         return;
     }
     let sandbox = demo();
-    let watching = watch(&sandbox, &["--run-id", "r1"]);
-    // A shell with jobs, as people have it: it goes on when the program stops.
-    let mut shell = sandbox.command("sh");
-    let line = format!("{} watch --run-id r1; echo stopped; fg; echo over", watching.get_program().display());
-    shell.args(["-mc", &line]);
-    let mut person = Person::before(&shell);
-    person.resizes(60, 20).shows(ENTER).shows("Waits for you");
+    let mut person = in_shell_with_jobs(&sandbox);
     person.types("\u{1a}").shows(LEAVE).shows("stopped").shows(ENTER).shows("Waits for you");
     person.types("qq").shows(LEAVE).shows("over");
     assert_eq!(person.ended().code(), Some(0), "{}", person.seen());
@@ -300,12 +305,7 @@ fn a_screen_that_another_process_stops_gives_the_terminal_back_and_takes_it_agai
         return;
     }
     let sandbox = demo();
-    let watching = watch(&sandbox, &["--run-id", "r1"]);
-    let mut shell = sandbox.command("sh");
-    let line = format!("{} watch --run-id r1; echo stopped; fg; echo over", watching.get_program().display());
-    shell.args(["-mc", &line]);
-    let mut person = Person::before(&shell);
-    person.resizes(60, 20).shows(ENTER).shows("Waits for you");
+    let mut person = in_shell_with_jobs(&sandbox);
     let of_shell = person.pid().as_raw_nonzero();
     let children = std::fs::read_to_string(format!("/proc/{of_shell}/task/{of_shell}/children")).unwrap();
     let child = rustix::process::Pid::from_raw(children.trim().parse().unwrap()).unwrap();

@@ -24,7 +24,7 @@ pub(super) fn short_names<'r>(cx: &Context, shown: impl IntoIterator<Item = &'r 
     cx.project().map(|project| ShortNames::of(&project, shown)).unwrap_or_default()
 }
 
-/// That there is no project here, in the words that every command has for it.
+/// The sentence of all commands for a directory without a project; none in a project.
 pub(super) fn no_project(cx: &Context) -> Option<String> {
     match cx.project() {
         Err(error @ Error::NoProject { .. }) => Some(error.to_string()),

@@ -195,7 +195,7 @@ impl RunningGit {
         }
     }
 
-    /// Reads both pipes until they are closed; returns false after the deadline, and once there is no patience.
+    /// Reads both pipes until they are closed; returns false at the deadline, or when git did nothing for too long.
     fn read(&mut self, deadline: Instant, patience: &mut Patience) -> io::Result<bool> {
         loop {
             let mut watched = Vec::with_capacity(2);

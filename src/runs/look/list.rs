@@ -286,7 +286,7 @@ fn those_in_need(cx: &Context, filter: &ListFilter) -> Result<FoundRuns> {
 
 fn those_of_files(cx: &Context, project: &OpenedProject, filter: &ListFilter) -> Result<FoundRuns> {
     let asks_for_words = filter.status.iter().any(|status| status.word().is_some());
-    let (found, unreadable) = read_all(project, |summary| {
+    let (mut found, unreadable) = read_all(project, |summary| {
         let last = summary.last_seq;
         let run = ListedRun::from(summary);
         let may_have_word = asks_for_words && !run.head.is_over();
@@ -303,9 +303,8 @@ fn those_of_files(cx: &Context, project: &OpenedProject, filter: &ListFilter) ->
             with_word.insert(card.run.head.run_id);
         }
     }
-    let mut taken = found;
-    taken.retain(|(run, _)| filter.takes_status(run) || with_word.contains(&run.head.run_id));
-    Ok((taken, unreadable))
+    found.retain(|(run, _)| filter.takes_status(run) || with_word.contains(&run.head.run_id));
+    Ok((found, unreadable))
 }
 
 /// Parses a point in time: RFC 3339, a date, or an age such as `90m`, `12h`, `7d`, `2w`.

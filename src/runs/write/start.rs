@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::catalog::{Catalog, FoundWorkflow, Origin};
+use crate::catalog::{Catalog, FoundWorkflow};
 use crate::engine::RunState;
 use crate::host::GitFacts;
 use crate::machine::Machine;
@@ -190,9 +190,7 @@ fn warnings_of(catalog: &Catalog, found: &FoundWorkflow) -> Vec<String> {
     warnings.extend(found.unread_gates().iter().map(|gate| gate.in_workflow(id)));
     let unread = catalog.unread_files().into_iter().filter(|file| file.id == id);
     warnings.extend(unread.map(|file| file.message));
-    if found.origin == Origin::Shipped {
-        warnings.extend(catalog.unread_diagram(id).map(|file| file.message));
-    }
+    warnings.extend(found.unread_diagram.clone());
     warnings
 }
 
