@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use flowrun::drive::agent::{Chooser, Context, Outcome, Registry, State, StateConfig, StateError, StateHandler, Stop};
-//! use flowrun::drive::{NotebookRequest, Opened, RunNotebook};
+//! use flowrun::drive::{NotebookRequest, OpenedNotebook, RunNotebook};
 //! use flowrun::engine::Choices;
 //! use flowrun::runs::{self, Options};
 //!
@@ -45,9 +45,9 @@
 //! let open = || RunNotebook::open(&cx, handler.machine(), &request);
 //!
 //! // One state, and then this agent is gone. The next one goes on behind that state.
-//! let Opened::Ready(notebook) = open()? else { panic!("the run cannot be driven") };
+//! let OpenedNotebook::Ready(notebook) = open()? else { panic!("the run cannot be driven") };
 //! assert!(matches!(notebook.agent(&registry, NoChoice)?.run(1)?, Stop::Limit { .. }));
-//! let Opened::Ready(notebook) = open()? else { panic!("the run cannot be driven") };
+//! let OpenedNotebook::Ready(notebook) = open()? else { panic!("the run cannot be driven") };
 //! let mut agent = notebook.agent(&registry, NoChoice)?;
 //! assert!(matches!(agent.run(10)?, Stop::Ended { .. }));
 //! assert_eq!(agent.context().done[1].output.as_deref(), Some("1 states were done before"));
