@@ -72,20 +72,20 @@ pub struct Project {
 impl Project {
     /// Its open run has so many activities.
     pub fn with_activities(home: &Path, activities: usize) -> Self {
-        let project = Self::new(home);
-        let flow = project.flow();
-        for nth in 0..activities {
-            project.record_in_process(&flow, &project.open, nth);
-        }
-        project
+        Self::with_events(home, activities, activities)
     }
 
-    /// As [`Self::with_activities`], of so many events in all; the others are notes.
+    /// As [`Self::with_activities`], of so many events in all. The others are notes in the middle, so that the first activity
+    /// is at the beginning of the log, and the last one at its end.
     pub fn with_events(home: &Path, activities: usize, events: usize) -> Self {
-        let project = Self::with_activities(home, activities);
+        let project = Self::new(home);
         let flow = project.flow();
         let data = serde_json::json!({ "message": "still at it" });
         let note = ReportRequest { kind: Some("btw_update".to_owned()), data: Some(data), ..ReportRequest::default() };
+        let half = activities / 2;
+        for nth in 0..half {
+            project.record_in_process(&flow, &project.open, nth);
+        }
         for _ in activities..events {
             let request = EmitRequest {
                 workflow: "debug".to_owned(),
@@ -94,6 +94,9 @@ impl Project {
                 ..EmitRequest::default()
             };
             runs::emit(&flow, &request).unwrap();
+        }
+        for nth in half..activities {
+            project.record_in_process(&flow, &project.open, nth);
         }
         project
     }
