@@ -564,6 +564,8 @@ pub(in crate::store) struct CopyCounts {
 
 /// From how many runs on it is worth the while to cache what was found out about them.
 const WORTH_CACHING: usize = 32;
+/// The same in bytes of `run.yaml`: some four thousand activities.
+const LONG: u64 = 64 << 10;
 
 impl MaybeOpen {
     /// The ids of all of them.
@@ -579,7 +581,7 @@ impl MaybeOpen {
         matches!(&self.seen, Some(seen) if matches!(seen.finished, SeenFinished::All { .. }))
     }
 
-    /// Whether so many runs were looked at or have to be read that even a caller who only reads should call
+    /// Whether so many or so long runs were looked at or have to be read that even a caller who only reads should call
     /// [`RunCache::remember`].
     #[must_use]
     pub fn is_much(&self) -> bool {
@@ -589,7 +591,8 @@ impl MaybeOpen {
             // The cache is up to date but for the runs that have to be read.
             SeenFinished::Recent(_) => 0,
         };
-        looked_at + self.ids.len() >= WORTH_CACHING
+        let to_read: u64 = seen.looked_at.iter().filter_map(|files| files.text).map(|text| text.len).sum();
+        looked_at + self.ids.len() >= WORTH_CACHING || to_read >= LONG
     }
 }
 

@@ -283,6 +283,11 @@ fn what_only_the_log_says_of_an_end_is_not_remembered() {
 
 const OPEN: &str = ".flow/.cache/open-runs.json";
 
+/// How many summaries of open runs the cache has: a line each, behind the first one.
+fn known_open(sandbox: &Sandbox) -> usize {
+    std::fs::read_to_string(sandbox.path(OPEN)).unwrap().lines().count() - 1
+}
+
 /// A project with so many open runs, all of them known to the cache.
 fn many_open(runs: usize) -> (Sandbox, Vec<String>) {
     let sandbox = Sandbox::new();
@@ -309,12 +314,45 @@ fn readers_read_only_the_open_runs_that_have_changed() {
 }
 
 #[test]
+fn a_reader_remembers_a_long_run_and_leaves_nothing_beside_a_short_one() {
+    if !can_inject("a_reader_remembers_a_long_run_and_leaves_nothing_beside_a_short_one") {
+        return;
+    }
+    let (sandbox, open) = busy(1);
+    sandbox.flow(["hud"]).ok();
+    assert_eq!(known_open(&sandbox), 0);
+    let ids: String = (0..3000).map(|nth| format!("    - another-activity-{nth}\n")).collect();
+    sandbox.edit(&open, "  completed_activities: []\n", &format!("  completed_activities:\n{ids}"));
+    sandbox.record(&open, "preflight", "a");
+    std::thread::sleep(Duration::from_millis(20));
+    assert_eq!(opened(&sandbox, &["list", "--json"]), 1);
+    sandbox.flow(["hud"]).ok();
+    assert_eq!(known_open(&sandbox), 1);
+    assert_eq!(opened(&sandbox, &["list", "--json"]), 0);
+    sandbox.record(&open, "preflight", "b");
+    assert_eq!(listed_run(&sandbox, &open)["completed_activities"], 3002);
+}
+
+#[test]
 fn open_runs_that_the_cache_knows_are_open_on_every_page() {
     let (sandbox, ids) = many_open(40);
-    let cached: Value = serde_json::from_str(&std::fs::read_to_string(sandbox.path(OPEN)).unwrap()).unwrap();
-    assert_eq!(cached["known"].as_array().unwrap().len(), ids.len());
+    assert_eq!(known_open(&sandbox), ids.len());
     let told = sandbox.flow(["watch", "--once"]).ok().stdout;
     assert!(told.contains("Can go on 40") && !told.contains("Over"), "{told}");
+}
+
+#[test]
+fn a_list_of_open_runs_that_is_cut_off_hides_none() {
+    let (sandbox, ids) = many_open(40);
+    let whole = std::fs::read_to_string(sandbox.path(OPEN)).unwrap();
+    let ends = whole.match_indices('\n').map(|(at, _)| at + 1).chain([whole.len() - 7]);
+    for end in ends.step_by(9) {
+        std::fs::write(sandbox.path(OPEN), &whole[..end]).unwrap();
+        let listed = sandbox.flow(["list", "--json", "--limit", "100"]).ok().json();
+        assert_eq!(listed["runs"].as_array().unwrap().len(), ids.len(), "cut off at {end}");
+        let told = sandbox.flow(["watch", "--once"]).ok().stdout;
+        assert!(told.contains("Can go on 40"), "cut off at {end}: {told}");
+    }
 }
 
 #[test]

@@ -17,8 +17,6 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use serde_json::value::RawValue;
-
 use crate::disk::{Dir, Disk, DiskError, Errno, Links, both, replace_unflushed};
 use crate::model::{RunId, RunSummary, limits};
 use crate::store::error::StoreError;
@@ -49,7 +47,7 @@ impl Project {
         let listed = cache.as_ref().and_then(OpenRuns::read);
         if let Some(listed) = &listed
             && Some(&listed.world) == world.as_ref()
-            && let Some(looked) = look_at_all(&runs, &listed.known)
+            && let Some(looked) = look_at_all(&runs, &listed.known.lines().collect::<Vec<_>>())
         {
             let reopening = cache.as_ref().map(reopening_now).unwrap_or_default();
             return Ok(still_open(&runs, listed, looked, reopening));
@@ -234,7 +232,7 @@ struct LookedAtKnown {
 }
 
 /// Looks at the files of all these runs. Of many, another thread looks at half. `None` if one cannot be read.
-fn look_at_all(runs: &Dir, listed: &[Box<RawValue>]) -> Option<LookedAtKnown> {
+fn look_at_all(runs: &Dir, listed: &[&str]) -> Option<LookedAtKnown> {
     if listed.len() < TWO_THREADS {
         return look_at_part(runs, listed);
     }
@@ -247,11 +245,11 @@ fn look_at_all(runs: &Dir, listed: &[Box<RawValue>]) -> Option<LookedAtKnown> {
     Some(looked)
 }
 
-fn look_at_part(runs: &Dir, part: &[Box<RawValue>]) -> Option<LookedAtKnown> {
+fn look_at_part(runs: &Dir, part: &[&str]) -> Option<LookedAtKnown> {
     let (known, stamps) = (Vec::with_capacity(part.len()), Vec::with_capacity(part.len()));
     let mut looked = LookedAtKnown { known, stamps, changed: Vec::new() };
-    for written in part {
-        let KnownRun(stamp, summary) = KnownRun::read(written)?;
+    for line in part {
+        let KnownRun(stamp, summary) = KnownRun::read(line)?;
         if FileStats::of_run(runs, &summary.head.run_id).number() == Some(stamp) {
             looked.known.push(summary);
             looked.stamps.push(stamp);

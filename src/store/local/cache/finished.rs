@@ -24,7 +24,7 @@ use crate::model::{RunHead, RunId, RunSummary, limits};
 use crate::store::local::layout::FINISHED_RUNS;
 
 /// The version of a line, and of the list of open runs. Increase it when [`RunSummary`] or the way it is made changes.
-pub(super) const VERSION: &str = "v8";
+pub(super) const VERSION: &str = "v9";
 /// The length in bytes from which [`FinishedRuns::is_long`]: a few thousand runs.
 const LONG: u64 = 1 << 20;
 /// Longer summaries are not cached; their runs are read.
