@@ -8,6 +8,7 @@
 //! parsing and put back afterwards ([`crate::codec::reading`]).
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
@@ -23,7 +24,8 @@ use crate::model::{IdList, OwnedState, RunDocument, Seq, StateName, TextDigest};
 /// A `run.yaml`: its text and the document in it.
 #[derive(Debug, Clone)]
 pub struct RunText {
-    text: String,
+    /// Shared by copies: it can be long, and a copy is kept of most that are shown.
+    text: Arc<String>,
     document: RunDocument,
     /// The result of parsing, for the change that usually follows.
     reading: Option<Reading>,
@@ -48,7 +50,7 @@ impl RunText {
     /// # Errors
     /// [`RunTextError`] with the place of the first violation. (`codec::validate` finds all of them.)
     pub fn parse(text: impl Into<String>) -> Result<Self, RunTextError> {
-        let text = text.into();
+        let text = Arc::new(text.into());
         let reading = Reading::read(&text)?;
         let document = document(&reading.root, reading.completed.clone()).map_err(|(pointer, message)| {
             // The nodes that were read may be those of a text with a cut, which has other places.
@@ -82,21 +84,21 @@ impl RunText {
             "limits": document.limits,
             "events": [{ "at": document.created_at, "type": "run_started" }],
         });
-        Self { text: format!("{HEADER}{}", emit(&value)), document: document.clone(), reading: None }
+        Self { text: Arc::new(format!("{HEADER}{}", emit(&value))), document: document.clone(), reading: None }
     }
 
     /// As [`Self::create`], with the line that tells editors which schema it has.
     #[must_use]
     pub fn create_with_schema(document: &RunDocument) -> Self {
         let plain = Self::create(document);
-        Self { text: format!("{SCHEMA_LINE}{}", plain.text), ..plain }
+        Self { text: Arc::new(format!("{SCHEMA_LINE}{}", plain.text)), ..plain }
     }
 
     /// The text of the new run that has this `digest`: with the line for editors or without it.
     #[must_use]
     pub fn create_as_begun(document: &RunDocument, begun: Option<&TextDigest>) -> Self {
         let plain = Self::create(document);
-        let with_schema = Self { text: format!("{SCHEMA_LINE}{}", plain.text), ..plain.clone() };
+        let with_schema = Self { text: Arc::new(format!("{SCHEMA_LINE}{}", plain.text)), ..plain.clone() };
         let is_that = begun.is_some_and(|begun| begun.0 == digest(with_schema.text.as_bytes()));
         if is_that { with_schema } else { plain }
     }
@@ -111,6 +113,12 @@ impl RunText {
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The whole text, to keep: it can be long.
+    #[must_use]
+    pub fn shared_text(&self) -> Arc<String> {
+        Arc::clone(&self.text)
     }
 
     /// The document in the text.
@@ -136,7 +144,7 @@ impl RunText {
         let (text, reading) = reading.edit(&self.text, state_fields(wanted), &RARE).map_err(RunTextError::Edit)?;
         let mut document = self.document.clone();
         document.state.clone_from(wanted);
-        Ok(Self { text, document, reading })
+        Ok(Self { text: Arc::new(text), document, reading })
     }
 
     /// The result of parsing, if it is there.
@@ -173,7 +181,7 @@ impl RunText {
         }
         let context = changed(&old.context, &wanted.context)?;
         let limits = changed(&old.limits, &wanted.limits)?;
-        let mut text = self.text.clone();
+        let mut text = String::clone(&self.text);
         for (section, changes) in [("metadata", goal), ("context", context), ("limits", limits)] {
             if !changes.is_empty() {
                 text = with_section(text, section, &changes)?;

@@ -2,6 +2,7 @@
 //! only new events are read.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -187,7 +188,7 @@ impl ObservedRun {
             && self.is_continued_by(&text, &end)
         {
             self.view.noted = noted;
-            self.view.text = text;
+            self.view.text = Arc::new(text);
             for event in end.newer {
                 self.take(event);
             }
@@ -220,7 +221,7 @@ impl ObservedRun {
             return false;
         }
         // The stamp is another one. Where nothing is new, something that was read has changed.
-        if end.newer.is_empty() && text == self.view.text {
+        if end.newer.is_empty() && *text == **self.view.text {
             return false;
         }
         let written = digest(text.as_bytes());
@@ -267,7 +268,7 @@ impl ObservedRun {
         }
         let view = View {
             history,
-            text: String::new(),
+            text: Arc::default(),
             machine,
             log: LogScan::default(),
             notes,

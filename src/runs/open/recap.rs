@@ -150,7 +150,7 @@ pub(in crate::runs) fn from_recap(project: &OpenedProject, run: &dyn StoredRun) 
         },
     };
     let Some(history) = recap.history(current.into_parts().1) else { return Ok(None) };
-    let (text, log, faults) = (text.text().to_owned(), LogScan::of_end(end), Vec::new());
+    let (text, log, faults) = (text.shared_text(), LogScan::of_end(end), Vec::new());
     Ok(Some(View {
         history,
         text,

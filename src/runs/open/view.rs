@@ -1,5 +1,7 @@
 //! Reads runs without a lock and without writing; gives the state that recovery would produce.
 
+use std::sync::Arc;
+
 use crate::engine::{Attempt, Fault, History, Repair, is_free, pinned, read_run, reconcile};
 use crate::machine::Machine;
 use crate::model::{Activity, EventKind, Explain as _, LastSeen, RunId, Seq, limits};
@@ -13,7 +15,7 @@ use crate::store::{Document, LogScan, StoredRun};
 #[derive(Debug)]
 pub(crate) struct View {
     pub(crate) history: History,
-    pub(crate) text: String,
+    pub(crate) text: Arc<String>,
     pub(crate) machine: Option<Machine>,
     /// The log; only its end for a run that was read from its recap.
     pub(crate) log: LogScan,
@@ -54,7 +56,7 @@ impl View {
         let log = self.log.until(at);
         // By the log alone: `run.yaml` says how the run is now.
         let Some(then) = reconcile(run, Ok(None), &log, Seq(0)).run else { return Err(missing()) };
-        self.text = then.text().text().to_owned();
+        self.text = then.text().shared_text();
         let now = std::mem::replace(&mut self.history, then.history(&log));
         if !is_own(&log) {
             let mut earlier = now.attempts().to_vec();
@@ -119,7 +121,7 @@ pub(crate) fn for_reading(project: &OpenedProject, run: &dyn StoredRun) -> Resul
     }
     Ok(View {
         history,
-        text: text.text().to_owned(),
+        text: text.shared_text(),
         machine,
         log,
         notes,

@@ -169,7 +169,7 @@ mod tests {
     use super::*;
     use crate::model::Issue;
 
-    const KNOWN: &str = r#"v8 run-1 1.2.3. [["run-1","debug","cancelled","fix","failing","enough","2026-05-20T14:30:00.000Z","2026-05-20T14:31:00.000Z"],3,"less",42,43,"fix","a","j.md","s1",{"run_id":"run-0","seq":3},7]
+    const KNOWN: &str = r#"v9 run-1 1.2.3. [["run-1","debug","cancelled","fix","failing","enough","2026-05-20T14:30:00.000Z","2026-05-20T14:31:00.000Z"],3,"less",42,43,"fix","a","j.md","s1",{"run_id":"run-0","seq":3},7]
 "#;
 
     fn known(text: &str) -> Option<RunSummary> {
@@ -191,13 +191,13 @@ mod tests {
         let later = KNOWN.replace("42", "43");
         assert_eq!(known(&format!("{KNOWN}{later}")).unwrap().issue, Some(Issue::Number(43)));
         assert_eq!(known(&format!("{later}{KNOWN}")).unwrap().issue, Some(Issue::Number(42)));
-        assert_eq!(known(&format!("{KNOWN}v8 run-1 1.2.4. []\n")), None);
+        assert_eq!(known(&format!("{KNOWN}v9 run-1 1.2.4. []\n")), None);
     }
 
     #[test]
     fn what_is_not_the_line_of_this_run_is_not_believed() {
         for (old, new) in [
-            ("v8 ", "v3 "),
+            ("v9 ", "v3 "),
             ("run-1 ", "run-2 "),
             ("1.2.3. ", "1.2.4. "),
             ("1.2.3. ", "1.2.3.4. "),
