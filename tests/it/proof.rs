@@ -75,7 +75,7 @@ flow complete r1
 ";
 
 /// What each attempt does before it tries to leave.
-const ATTEMPTS: [(&str, &str); 34] = [
+const ATTEMPTS: [(&str, &str); 37] = [
     ("nothing", ""),
     ("a log without its first event", "sed -i 1d .flow/runs/r1/events.jsonl"),
     ("an emptied log", ": > .flow/runs/r1/events.jsonl"),
@@ -106,6 +106,19 @@ const ATTEMPTS: [(&str, &str); 34] = [
     ),
     ("an older pass", "flow exec --run-id r1 test; echo more >> code"),
     ("an older pass and an untracked file", "flow exec --run-id r1 test; echo x > new"),
+    (
+        "an older pass and an untracked file whose name differs in case alone",
+        "git config core.ignoreCase true; echo x > Code; flow exec --run-id r1 test; echo more >> Code",
+    ),
+    (
+        "an older pass and a file that was renamed in case alone",
+        "git config core.ignoreCase true; mv code Code; ln -s Code code; flow exec --run-id r1 test; echo more >> Code",
+    ),
+    (
+        "an older pass and a file that is ignored in another case",
+        "git config core.ignoreCase true; echo BUILD > .gitignore; mkdir build; echo x > build/x; flow exec --run-id r1 test; \
+         echo more >> build/x",
+    ),
     ("an older pass and a mode", "flow exec --run-id r1 test; chmod +x code"),
     (
         "an older pass and a hidden edit",
@@ -153,6 +166,18 @@ const ATTEMPTS: [(&str, &str); 34] = [
     ("a workflow that asks for nothing", "sed -i '/requires/d' .flow/workflows/w.workflow.yaml"),
     ("completed_activities", "sed -i 's/^\\( *\\)- look$/&\\n\\1- test/' .flow/runs/r1/run.yaml"),
 ];
+
+#[test]
+fn an_edited_tree_is_on_no_commit_although_git_is_told_not_to_look() {
+    let sandbox = sandbox();
+    let script = "printf '[core]\\n\\tignoreStat = true\\n' > \"$HOME/config\"
+export GIT_CONFIG_GLOBAL=\"$HOME/config\"
+touch -d 2020-01-01 code; git status
+printf 'goof\\n' > code; touch -d 2020-01-01 code
+flow exec --run-id r1 test; flow export r1 --format in-toto";
+    let told = shell(&sandbox, script).ok().stdout;
+    assert!(told.contains("in-toto.io/Statement") && !told.contains("gitCommit"), "{told}");
+}
 
 #[test]
 fn a_phase_that_requires_a_command_is_left_by_no_way_that_is_not_in_the_log() {

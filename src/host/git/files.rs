@@ -13,7 +13,7 @@ use crate::host::git::command::{Git, check_commit_id};
 use crate::host::git::indexed::{IndexedFiles, listed};
 use crate::host::git::running::{GitAnswer, RunningGit, Silence, reason};
 use crate::host::git::tree::{
-    Apart, DEPTH, LISTING, ListedChanges, PATHS, SUBMODULES, StatusEntries, checked_out, left_out,
+    Apart, DEPTH, LISTING, ListedChanges, PATHS, STRICT, SUBMODULES, StatusEntries, checked_out, left_out,
 };
 
 /// How much of the list is read, in bytes: some four million files.
@@ -368,7 +368,7 @@ impl<'g> FilesWalk<'g> {
 /// Asks for the files of a repository that these options of git name, without `own`.
 fn ask_all(git: &Git, apart: &Apart, own: &[String], options: &[&str]) -> Result<RunningGit, String> {
     let left_out = left_out(own);
-    let mut question = [&LIST[..], options, &["--", ":(top)"]].concat();
+    let mut question = [&STRICT[..], &LIST[..], options, &["--", ":(top)"]].concat();
     question.extend(left_out.iter().map(String::as_str));
     let asked = git.start(&apart.variables, &apart.top, &question).map_err(Silence::why)?;
     Ok(asked.of_at_most(LIST_BYTES))

@@ -160,7 +160,7 @@ impl Git {
             entries.push(0);
         }
         let input = file_with(&entries).map_err(|error| format!("cannot write what git is to read: {error}"))?;
-        let question = ["-c", "core.splitIndex=false", "update-index", "-z", "--index-info"];
+        let question = [&STRICT[..], &["-c", "core.splitIndex=false", "update-index", "-z", "--index-info"]].concat();
         let asked = self.start_with(&apart.variables, &apart.top, &question, input).map_err(Silence::why)?;
         asked.output(deadline).map(drop)
     }

@@ -37,9 +37,10 @@ const WORKTREE: &[u8] = b"core.worktree";
 /// The keys to read from `.gitmodules`.
 const MODULES: &str = "^submodule\\..*\\.(path|ignore)$";
 
-/// Whatever the repository configures, an edit shows that keeps the size and the modification time, that makes a file executable,
-/// or a link a file.
-pub(super) const STRICT: [&str; 8] = [
+/// Whatever the repository and the user configure, an edit shows that keeps the size and the modification time, that makes a file
+/// executable, or a link a file; and so does a file whose name differs from a tracked or ignored one in case alone. On a file
+/// system that knows no case, one file may then be listed under two names.
+pub(super) const STRICT: [&str; 14] = [
     "-c",
     "core.trustctime=true",
     "-c",
@@ -48,6 +49,12 @@ pub(super) const STRICT: [&str; 8] = [
     "core.fileMode=true",
     "-c",
     "core.symlinks=true",
+    "-c",
+    "core.ignoreCase=false",
+    "-c",
+    "core.ignoreStat=false",
+    "-c",
+    "core.untrackedCache=false",
 ];
 
 /// Asks for changed and staged paths. `dirty` prevents git from looking into submodules, where it would read their
