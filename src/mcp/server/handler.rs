@@ -56,6 +56,11 @@ const METHODS: [&str; 11] = [
     "completion/complete",
 ];
 
+/// What comes with a request: its sender and its metadata.
+type RequestOrigin = RequestContext<RoleServer>;
+/// An answer, or an error of the protocol.
+type Result<T, E = ErrorData> = std::result::Result<T, E>;
+
 /// The server.
 #[derive(Debug)]
 pub(super) struct McpHandler {
@@ -91,7 +96,7 @@ impl McpHandler {
         context(&self.cx, &meta.0.0, what)
     }
 
-    fn call(&self, request: CallToolRequestParams, meta: &RequestMetaObject) -> Result<CallToolResult, ErrorData> {
+    fn call(&self, request: CallToolRequestParams, meta: &RequestMetaObject) -> Result<CallToolResult> {
         let Some(tool) = self.tools.iter().find(|tool| tool.is_called(&request.name)) else {
             return Err(invalid(format!("there is no tool {:.60}", request.name)));
         };
@@ -107,7 +112,7 @@ impl McpHandler {
 }
 
 /// Whatever happens in a call, it is answered, and the server lives on.
-fn guarded<T>(call: impl FnOnce() -> Result<T, ErrorData>) -> Result<T, ErrorData> {
+fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
     // Without an answer to its request, a client would wait for ever.
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(answer) => answer,
@@ -132,11 +137,7 @@ impl ServerHandler for McpHandler {
         Cow::Owned(VERSIONS.to_vec())
     }
 
-    async fn list_tools(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
+    async fn list_tools(&self, _: Option<PaginatedRequestParams>, context: RequestOrigin) -> Result<ListToolsResult> {
         let client = context.client_info().map(|client| client.name);
         let cx = self.context(&context.meta, "tools");
         let tools = self.tools_now(&cx);
@@ -144,19 +145,15 @@ impl ServerHandler for McpHandler {
         Ok(ListToolsResult::with_all_items(listed.collect()))
     }
 
-    async fn call_tool(
-        &self,
-        request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
+    async fn call_tool(&self, request: CallToolRequestParams, context: RequestOrigin) -> Result<CallToolResponse> {
         guarded(|| self.call(request, &context.meta).map(Into::into))
     }
 
     async fn list_resources(
         &self,
         _: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ListResourcesResult, ErrorData> {
+        context: RequestOrigin,
+    ) -> Result<ListResourcesResult> {
         let cx = self.context(&context.meta, "resources");
         guarded(|| resources::list(&cx, &self.offers(&cx)))
     }
@@ -164,52 +161,36 @@ impl ServerHandler for McpHandler {
     async fn list_resource_templates(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        _: RequestOrigin,
+    ) -> Result<ListResourceTemplatesResult> {
         Ok(resources::templates())
     }
 
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ReadResourceResponse, ErrorData> {
+        context: RequestOrigin,
+    ) -> Result<ReadResourceResponse> {
         let cx = self.context(&context.meta, "resources");
         guarded(|| resources::read(&cx, &self.offers(&cx), &request.uri).map(Into::into))
     }
 
-    async fn list_prompts(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListPromptsResult, ErrorData> {
+    async fn list_prompts(&self, _: Option<PaginatedRequestParams>, _: RequestOrigin) -> Result<ListPromptsResult> {
         Ok(prompts::list())
     }
 
-    async fn get_prompt(
-        &self,
-        request: GetPromptRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<GetPromptResponse, ErrorData> {
+    async fn get_prompt(&self, request: GetPromptRequestParams, context: RequestOrigin) -> Result<GetPromptResponse> {
         let cx = self.context(&context.meta, "prompts");
         let arguments = request.arguments.unwrap_or_default();
         guarded(|| prompts::get(&cx, &self.offers(&cx), &request.name, &arguments).map(Into::into))
     }
 
-    async fn complete(
-        &self,
-        request: CompleteRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CompleteResult, ErrorData> {
+    async fn complete(&self, request: CompleteRequestParams, context: RequestOrigin) -> Result<CompleteResult> {
         guarded(|| completion::complete(&self.context(&context.meta, "completion"), &request))
     }
 
     /// `rmcp` passes on what it cannot read as one of its requests.
-    async fn on_custom_request(
-        &self,
-        request: CustomRequest,
-        _: RequestContext<RoleServer>,
-    ) -> Result<CustomResult, ErrorData> {
+    async fn on_custom_request(&self, request: CustomRequest, _: RequestOrigin) -> Result<CustomResult> {
         let method = request.method;
         if METHODS.contains(&method.as_str()) {
             return Err(invalid(format!("the parameters of {method} are not valid")));
