@@ -4,8 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::codec::digest;
-use crate::disk::{DocumentError, DocumentFault, DocumentPlace, Guard, read_document, root_of, update_document};
+use crate::disk::{DocumentError, DocumentFault, DocumentPlace, read_document, root_of, update_document};
 use crate::interviews::definition;
 use crate::interviews::error::{Error, Result};
 use crate::interviews::fault::InterviewFault;
@@ -64,17 +63,8 @@ impl DocumentFile {
     }
 
     fn place(&self) -> DocumentPlace<'_> {
-        DocumentPlace {
-            disk: &*self.cx.disk,
-            root: &self.root,
-            relative: &self.relative,
-            limit: limits::INTERVIEW_BYTES,
-            guard: Guard::Directory,
-            wait: self.wait,
-            copy_of: self.copy_of.as_deref(),
-            digest,
-            absence: &self.cx,
-        }
+        let place = self.cx.document(&self.root, &self.relative, limits::INTERVIEW_BYTES, self.wait);
+        DocumentPlace { copy_of: self.copy_of.as_deref(), ..place }
     }
 
     /// The absolute path.

@@ -6,7 +6,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::catalog::Catalog;
-use crate::disk::{Disk, DiskError, Errno, Os, Trust};
+use crate::codec::digest;
+use crate::disk::{Disk, DiskError, DocumentPlace, Errno, Guard, Os, Trust};
 use crate::engine::Caller;
 use crate::host::{Agent, Clock, Env, Git, Holder, Ids, Setting, boot_id};
 use crate::model::{Kind, Problem, RunId, SessionId, Timestamp, quoted};
@@ -404,6 +405,18 @@ impl Context {
             Some(wait) => Ok(wait),
             None => Ok(self.env.lock_wait()?.unwrap_or(LOCK_WAIT)),
         }
+    }
+
+    /// The document `relative` below `root`, of at most `limit` bytes. Its writers wait so long for the lock of its directory.
+    pub(crate) fn document<'a>(
+        &'a self,
+        root: &'a Path,
+        relative: &'a Path,
+        limit: usize,
+        wait: Duration,
+    ) -> DocumentPlace<'a> {
+        let (disk, guard) = (&*self.disk, Guard::Directory);
+        DocumentPlace { disk, root, relative, limit, guard, wait, copy_of: None, digest, absence: self }
     }
 
     /// The writer, and how long it waits for another one.

@@ -6,8 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::codec::digest;
-use crate::disk::{DocumentError, DocumentPlace, Guard, update_document};
+use crate::disk::{DocumentError, update_document};
 use crate::model::{Kind, Problem, Suggestion, WorkflowId, limits};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
@@ -45,17 +44,7 @@ struct IsThere;
 pub fn workflow_new(cx: &Context, request: &WorkflowNewRequest) -> Result<WorkflowNewReport> {
     let project = cx.project_or_init()?;
     let relative = PathBuf::from(format!("workflows/{}.workflow.yaml", request.id));
-    let place = DocumentPlace {
-        disk: &*cx.disk,
-        root: project.path(),
-        relative: &relative,
-        limit: limits::WORKFLOW_BYTES,
-        guard: Guard::Directory,
-        wait: project.commit_wait()?,
-        copy_of: None,
-        digest,
-        absence: cx,
-    };
+    let place = cx.document(project.path(), &relative, limits::WORKFLOW_BYTES, project.commit_wait()?);
     let known = workflow_list(cx)?.workflows.into_iter().find(|workflow| workflow.id == request.id.as_str());
     let instead_of = known.map(|workflow| workflow.origin);
     let path = named_here(&project, &Path::new(".flow").join(&relative));

@@ -5,8 +5,7 @@ use std::path::Path;
 use thiserror::Error;
 
 use crate::catalog::{CONFIG_FILE, STORE_KEY};
-use crate::codec::digest;
-use crate::disk::{DocumentError, DocumentPlace, Guard, update_document};
+use crate::disk::{DocumentError, update_document};
 use crate::model::{Kind, Problem, limits};
 use crate::runs::{OpenedProject, Result};
 use crate::sharing::name::StoreName;
@@ -21,17 +20,8 @@ pub(super) fn name_store(project: &OpenedProject, name: &StoreName) -> Result<bo
     if project.catalog().store()?.as_deref() == Some(&name.to_string()) {
         return Ok(false);
     }
-    let place = DocumentPlace {
-        disk: &*project.cx.disk,
-        root: project.path(),
-        relative: Path::new(CONFIG_FILE),
-        limit: limits::WORKFLOW_BYTES,
-        guard: Guard::Directory,
-        wait: project.commit_wait()?,
-        copy_of: None,
-        digest,
-        absence: &project.cx,
-    };
+    let wait = project.commit_wait()?;
+    let place = project.cx.document(project.path(), Path::new(CONFIG_FILE), limits::WORKFLOW_BYTES, wait);
     update_document(&place, &mut |old| with_store(old.unwrap_or_default(), name)).map_err(|error| match error {
         DocumentError::Fault(fault) => fault.into(),
         DocumentError::Edit { source, .. } => crate::runs::Error::from(

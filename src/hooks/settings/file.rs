@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::codec::digest;
 use crate::disk::{
-    Dir, DocumentError, DocumentFault, DocumentPlace, Errno, FileType, Guard, Links, NoRoot, Operation, Trust,
-    edit_document, read_document, read_named, root_of, settle_document,
+    Dir, DocumentError, DocumentFault, DocumentPlace, Errno, FileType, Links, NoRoot, Operation, Trust, edit_document,
+    read_document, read_named, root_of, settle_document,
 };
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::error::SettingsFault;
@@ -157,18 +156,8 @@ impl UserFile {
     }
 
     fn place<'p>(&'p self, root: &'p Path, relative: &'p Path) -> DocumentPlace<'p> {
-        DocumentPlace {
-            disk: &*self.cx.disk,
-            root,
-            relative,
-            limit: limits::SETTINGS_BYTES,
-            // Hosts watch the directory of their settings, so no lock file comes and goes there.
-            guard: Guard::Directory,
-            wait: self.wait,
-            copy_of: None,
-            digest,
-            absence: &self.cx,
-        }
+        // Hosts watch the directory of their settings, so no lock file comes and goes there.
+        self.cx.document(root, relative, limits::SETTINGS_BYTES, self.wait)
     }
 }
 

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::codec::digest;
-use crate::disk::{DocumentError, DocumentFault, DocumentPlace, Guard, root_of, update_document};
+use crate::disk::{DocumentError, DocumentFault, root_of, update_document};
 use crate::model::{RunId, Seq, limits};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
@@ -71,17 +70,7 @@ pub fn save_export(cx: &Context, named: &Path, text: &str) -> Result<(PathBuf, O
         let why = "is inside .git or .flow, which hold nothing but what git and flow write";
         return Err(DocumentFault::refused(named, why).into());
     }
-    let place = DocumentPlace {
-        disk: &*cx.disk,
-        root: &root,
-        relative: &relative,
-        limit: limits::EXPORT_BYTES,
-        guard: Guard::Directory,
-        wait: cx.lock_wait()?,
-        copy_of: None,
-        digest,
-        absence: cx,
-    };
+    let place = cx.document(&root, &relative, limits::EXPORT_BYTES, cx.lock_wait()?);
     let missing = path.ancestors().skip(1).take_while(|dir| !cx.disk.is_dir(dir));
     let made = missing.last().map(Path::to_owned);
     update_document::<Infallible>(&place, &mut |_| Ok(text.to_owned())).map_err(|error| match error {

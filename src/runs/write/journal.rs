@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::codec::{Artifact, JournalHead, append_artifact, coerce, digest, has_artifact_of_run};
+use crate::codec::{Artifact, JournalHead, append_artifact, coerce, has_artifact_of_run};
 use crate::disk::{DocumentPlace, Errno, Guard, Links, update_document};
 use crate::model::{RunDocument, Timestamp, issue_file_part, limits};
 use crate::runs::context::OpenedProject;
@@ -83,18 +83,9 @@ fn append(project: &OpenedProject, run: &RunDocument, now: Timestamp, only_first
     if let Some(why) = refuse_path(&relative) {
         return Some(format!("the journal {} was not updated: {why}", relative.display()));
     }
-    let place = DocumentPlace {
-        disk: &*project.cx.disk,
-        root: project.root(),
-        relative: &relative,
-        limit: limits::JOURNAL_BYTES,
-        // The original scripts take this lock, too.
-        guard: Guard::LockFile,
-        wait: WAIT,
-        copy_of: None,
-        digest,
-        absence: &project.cx,
-    };
+    let place = project.cx.document(project.root(), &relative, limits::JOURNAL_BYTES, WAIT);
+    // The original scripts take this lock, too.
+    let place = DocumentPlace { guard: Guard::LockFile, ..place };
     let written = update_document(&place, &mut |text| match text {
         Some(text) if only_first && has_artifact_of_run(text, run.id.as_str()) => Ok(text.to_owned()),
         text => append_artifact(text, &head, &artifact),
