@@ -2,7 +2,7 @@
 
 use crate::engine::doubt::in_doubt;
 use crate::engine::gates::{gate_of, unprove};
-use crate::engine::proof::{requires, unproved};
+use crate::engine::proof::{Leaving, requires};
 use crate::engine::{GateTurn, History, Refusal, RunState, Trail};
 use crate::machine::Machine;
 use crate::model::{APPROVAL, ActivityStatus, Gate, GateStatus, OwnedState, RunStatus, StateName, StepStatus};
@@ -49,51 +49,39 @@ pub fn is_doubtful(state: &RunState) -> bool {
     state.document().state.gates.iter().any(|gate| gate.status.is_doubtful())
 }
 
-/// Refuses a caller who wants to leave the gate `from` for `to`, or to complete the run there (`to` is `None`), without a
-/// person's decision. A gate that does not wait yet lets the run go back for another round, and so does one that a person
-/// rejected.
-///
-/// # Errors
-/// [`Refusal::NeedsApproval`]; [`Refusal::NotProved`] where a command is missing there that the phase requires.
-pub(super) fn refuse_leaving(
-    gates: &[Gate],
-    machine: Option<&Machine>,
-    from: &StateName,
-    to: Option<&StateName>,
-    history: Option<&History>,
-    trail: &dyn Trail,
-) -> Result<(), Refusal> {
-    let Some(gate) = gate_of(gates, from) else { return Ok(()) };
-    if gate.status == GateStatus::Approved {
-        return Ok(());
+impl Leaving<'_> {
+    /// Refuses a caller who wants to leave a gate, or to complete the run there, without a person's decision. A gate that
+    /// does not wait yet lets the run go back for another round, and so does one that a person rejected.
+    ///
+    /// # Errors
+    /// [`Refusal::NeedsApproval`]; [`Refusal::NotProved`] where a command is missing there that the phase requires.
+    pub(super) fn refuse(self, gates: &[Gate]) -> Result<(), Refusal> {
+        let Self { machine, from, to, history, .. } = self;
+        let Some(gate) = gate_of(gates, from) else { return Ok(()) };
+        if gate.status == GateStatus::Approved {
+            return Ok(());
+        }
+        let goes_back = matches!((machine, to), (Some(machine), Some(to)) if is_in_front(machine, to, from));
+        // While the gate waits, only a decision moves the run, even back.
+        if goes_back && !history.is_some_and(|history| history.waits_for_a_person(machine, from)) {
+            return Ok(());
+        }
+        let turn = turn_of(history, machine, from);
+        Err(self.command_first(Refusal::NeedsApproval { phases: vec![from.clone()], turn }))
     }
-    let goes_back = matches!((machine, to), (Some(machine), Some(to)) if is_in_front(machine, to, from));
-    // While the gate waits, only a decision moves the run, even back.
-    if goes_back && !history.is_some_and(|history| history.waits_for_a_person(machine, from)) {
-        return Ok(());
-    }
-    let turn = turn_of(history, machine, from);
-    let refusal = Refusal::NeedsApproval { phases: vec![from.clone()], turn };
-    Err(command_first(refusal, machine, from, to, history, trail))
-}
 
-/// `refusal`, which asks for a person in the gate `from`, unless its phase requires a command that is missing: that comes
-/// first, since it would make the decision void.
-pub(super) fn command_first(
-    refusal: Refusal,
-    machine: Option<&Machine>,
-    from: &StateName,
-    to: Option<&StateName>,
-    history: Option<&History>,
-    trail: &dyn Trail,
-) -> Refusal {
-    if !requires(machine, from) || !history.is_some_and(|history| history.state().document().state.is_in(from)) {
-        return refusal;
-    }
-    match unproved(machine, from, to, history, trail) {
-        Ok(missing) if missing.is_empty() => refusal,
-        Ok(missing) => Refusal::NotProved { missing, looked: true },
-        Err(not_looked) => not_looked,
+    /// `refusal`, which asks for a person in the gate, unless its phase requires a command that is missing: that comes
+    /// first, since it would make the decision void.
+    pub(super) fn command_first(self, refusal: Refusal) -> Refusal {
+        let is_there = self.history.is_some_and(|history| history.state().document().state.is_in(self.from));
+        if !requires(self.machine, self.from) || !is_there {
+            return refusal;
+        }
+        match self.unproved() {
+            Ok(missing) if missing.is_empty() => refusal,
+            Ok(missing) => Refusal::NotProved { missing, looked: true },
+            Err(not_looked) => not_looked,
+        }
     }
 }
 
@@ -132,7 +120,7 @@ pub(super) fn refuse_end(
         return Err(Refusal::NeedsApproval { phases, turn: GateTurn::Later });
     };
     let refusal = Refusal::NeedsApproval { phases, turn: turn_of(history, machine, &here) };
-    Err(command_first(refusal, machine, &here, None, history, trail))
+    Err(Leaving { machine, from: &here, to: None, history, trail }.command_first(refusal))
 }
 
 /// The gates that a definition leads around, while the one before did not: without it, a run could not end.

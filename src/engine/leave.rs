@@ -5,9 +5,9 @@
 //! leave (rp1), and `advance` completes a state of a graph or diagram by leaving it.
 
 use crate::engine::doubt::in_doubt;
-use crate::engine::gate_rules::{is_doubtful, refuse_leaving, turn_of_held};
+use crate::engine::gate_rules::{is_doubtful, turn_of_held};
 use crate::engine::past::interviews::may_be_interview;
-use crate::engine::proof::unproved;
+use crate::engine::proof::Leaving;
 use crate::engine::{History, PhaseWork, Refusal, RunState, Trail, UnansweredQuestion, Undone, held_by};
 use crate::machine::Machine;
 use crate::model::{Activity, ActivityId, ActivityStatus, OwnedState, RunDocument, StateName, StepStatus};
@@ -153,7 +153,8 @@ pub fn complete_by_leaving(
 ) -> Result<(), Refusal> {
     let Some(from) = from else { return Ok(()) };
     let run = history.state().document();
-    refuse_leaving(&run.state.gates, machine, from, Some(to), Some(history), trail)?;
+    let leaving = Leaving { machine, from, to: Some(to), history: Some(history), trail };
+    leaving.refuse(&run.state.gates)?;
     let work = history.work(from);
     if has_summary && work.open.is_empty() {
         return Ok(());
@@ -174,7 +175,7 @@ pub fn complete_by_leaving(
         return Ok(());
     }
     // The command that a phase requires is its work, too.
-    let missing = unproved(machine, from, Some(to), Some(history), trail)?;
+    let missing = leaving.unproved()?;
     if !missing.is_empty() {
         return Err(Refusal::NotProved { missing, looked: true });
     }

@@ -21,34 +21,41 @@ pub(super) fn requires(machine: Option<&Machine>, phase: &StateName) -> bool {
     machine.is_some_and(|machine| machine.requires_of(phase).next().is_some())
 }
 
-/// What `phase` requires and the run cannot show, if it leaves the phase for `to`, or completes there (`to` is `None`).
-/// Going back for another round claims nothing, so it needs no proof.
-///
-/// # Errors
-/// [`Refusal::NotProved`] if it has to be looked whether a command holds for the files.
-pub(super) fn unproved(
-    machine: Option<&Machine>,
-    phase: &StateName,
-    to: Option<&StateName>,
-    history: Option<&History>,
-    trail: &dyn Trail,
-) -> Result<Vec<MissingProof>, Refusal> {
-    let mut missing = Vec::new();
-    let Some(machine) = machine else { return Ok(missing) };
-    if to.is_some_and(|to| machine.leads_back(phase, to)) {
-        return Ok(missing);
-    }
-    for requirement in machine.requires_of(phase) {
-        let stays = history.filter(|history| history.state().document().state.is_in(phase));
-        let found = seen_to_pass(stays, phase, requirement);
-        let way_around = to.map_or(WayAround::Complete, |to| WayAround::Enter(to.clone()));
-        let required = RequiredCommand { requirement, found, is_behind: false, way_around, history };
-        if let Some(one) = required.lacks(trail)? {
-            let obstacle = history.and_then(|history| history.not_begun(machine, phase));
-            missing.push(MissingProof { obstacle, ..one });
+/// A run that wants to leave the phase `from` for `to`, or to complete there (`to` is `None`).
+#[derive(Clone, Copy)]
+pub(super) struct Leaving<'a> {
+    pub(super) machine: Option<&'a Machine>,
+    pub(super) from: &'a StateName,
+    pub(super) to: Option<&'a StateName>,
+    /// What was done in the run; without it nothing is shown.
+    pub(super) history: Option<&'a History>,
+    pub(super) trail: &'a dyn Trail,
+}
+
+impl Leaving<'_> {
+    /// What the phase requires and the run cannot show. Going back for another round claims nothing, so it needs no proof.
+    ///
+    /// # Errors
+    /// [`Refusal::NotProved`] if it has to be looked whether a command holds for the files.
+    pub(super) fn unproved(self) -> Result<Vec<MissingProof>, Refusal> {
+        let Self { machine, from, to, history, trail } = self;
+        let mut missing = Vec::new();
+        let Some(machine) = machine else { return Ok(missing) };
+        if to.is_some_and(|to| machine.leads_back(from, to)) {
+            return Ok(missing);
         }
+        for requirement in machine.requires_of(from) {
+            let stays = history.filter(|history| history.state().document().state.is_in(from));
+            let found = seen_to_pass(stays, from, requirement);
+            let way_around = to.map_or(WayAround::Complete, |to| WayAround::Enter(to.clone()));
+            let required = RequiredCommand { requirement, found, is_behind: false, way_around, history };
+            if let Some(one) = required.lacks(trail)? {
+                let obstacle = history.and_then(|history| history.not_begun(machine, from));
+                missing.push(MissingProof { obstacle, ..one });
+            }
+        }
+        Ok(missing)
     }
-    Ok(missing)
 }
 
 /// What a phase requires that the run has to show, in it or behind it.

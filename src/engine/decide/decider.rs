@@ -1,6 +1,6 @@
 //! What every decision looks at, and what several of them refuse.
 
-use crate::engine::proof::{requires, unproved};
+use crate::engine::proof::{Leaving, requires};
 use crate::engine::refusal::refuse_empty;
 use crate::engine::{Caller, Decision, Refusal, RunState, Trail, Undone};
 use crate::machine::Machine;
@@ -42,7 +42,11 @@ impl<'a> Decider<'a> {
         if !requires(self.machine, phase) {
             return Ok(Vec::new());
         }
-        unproved(self.machine, phase, to, self.trail.history(), self.trail)
+        self.leaving(phase, to).unproved()
+    }
+
+    pub(super) fn leaving<'l>(&'l self, from: &'l StateName, to: Option<&'l StateName>) -> Leaving<'l> {
+        Leaving { machine: self.machine, from, to, history: self.trail.history(), trail: self.trail }
     }
 }
 

@@ -1,7 +1,6 @@
 //! A record: the phase it is in, and where it moves the run.
 
 use crate::engine::decide::decider::{Decider, Result, skipped};
-use crate::engine::gate_rules::{command_first, refuse_leaving};
 use crate::engine::gates::gate_of;
 use crate::engine::leave::{has_transition, is_way_back, left_by, open_beside, refuse_at_work, refuse_held, undone};
 use crate::engine::past::work::has_phase;
@@ -39,7 +38,7 @@ impl Decider<'_> {
         refuse_at_work(&run.state, &left_by(&left, &phase, advanced_to.as_ref()), trail)?;
         // All gates before any phase that is not done: a reason can skip work, but no gate.
         for from in &left {
-            refuse_leaving(&run.state.gates, machine, from, Some(&phase), trail.history(), trail)?;
+            self.leaving(from, Some(&phase)).refuse(&run.state.gates)?;
         }
         let mut unfinished: Vec<_> = left.iter().filter_map(|from| undone(machine, from, &phase, trail)).collect();
         if let Some(to) = advanced_to.as_ref().filter(|to| **to != phase) {
@@ -151,10 +150,10 @@ impl Decider<'_> {
         // What passed may be what the gate waits for.
         if activity.status().is_completed() {
             let refusal = Refusal::NeedsApproval { phases: vec![phase.clone()], turn: GateTurn::AfterRecord };
-            return Err(command_first(refusal, self.machine, phase, Some(to), self.trail.history(), self.trail));
+            return Err(self.leaving(phase, Some(to)).command_first(refusal));
         }
         let closed = [Gate { phase: phase.clone(), status: GateStatus::Closed }];
-        refuse_leaving(&closed, self.machine, phase, Some(to), self.trail.history(), self.trail)
+        self.leaving(phase, Some(to)).refuse(&closed)
     }
 
     /// Checks that a record can settle these ids: its work is done, and they failed or are blocked in the same phase

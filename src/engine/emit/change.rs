@@ -5,10 +5,9 @@ use serde_json::{Map, Value, json};
 use crate::engine::doubt::in_doubt;
 use crate::engine::emit::draft::EmitDraft;
 use crate::engine::emit::entry::StepEntry;
-use crate::engine::gate_rules::refuse_leaving;
 use crate::engine::gates::gate_of;
 use crate::engine::leave::{has_transition, is_strict, refuse_at_work, undone};
-use crate::engine::proof::{requires, unproved};
+use crate::engine::proof::{Leaving, requires};
 use crate::engine::step_id::recorded_step_id;
 use crate::engine::{History, Refusal};
 use crate::model::{
@@ -90,7 +89,7 @@ impl EmitDraft<'_> {
         let history = self.history_now();
         let history = history.as_deref();
         for from in left {
-            refuse_leaving(&self.gates, self.machine, from, Some(step), history, self.trail)?;
+            Leaving { machine: self.machine, from, to: Some(step), history, trail: self.trail }.refuse(&self.gates)?;
         }
         self.refuse_unproved(left, Some(step), history)?;
         let Some(history) = history else { return Ok(()) };
@@ -110,7 +109,7 @@ impl EmitDraft<'_> {
     ) -> Result<(), Refusal> {
         let mut missing = Vec::new();
         for from in left {
-            missing.extend(unproved(self.machine, from, to, history, self.trail)?);
+            missing.extend(Leaving { machine: self.machine, from, to, history, trail: self.trail }.unproved()?);
         }
         if missing.is_empty() { Ok(()) } else { Err(Refusal::NotProved { missing, looked: true }) }
     }
