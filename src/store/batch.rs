@@ -2,7 +2,7 @@
 
 use crate::codec::{digest, emit, seal};
 use crate::model::{ActivityRecorded, Event, EventKind, Number, RunId, Seq, TextDigest, limits};
-use crate::store::error::StoreError;
+use crate::store::error::{Result, StoreError};
 use crate::store::work::{WorkChange, WorkKey};
 
 /// An activity file.
@@ -71,7 +71,7 @@ impl Batch<'_> {
     ///
     /// # Panics
     /// As [`RunWriter::commit`](super::RunWriter::commit).
-    pub fn sealed(&self, last: Seq) -> Result<String, StoreError> {
+    pub fn sealed(&self, last: Seq) -> Result<String> {
         let mut lines = String::new();
         let mut before = last;
         for event in self.events {
@@ -101,7 +101,7 @@ impl Batch<'_> {
     ///
     /// # Errors
     /// [`StoreError::Full`].
-    pub fn refuse_full(&self, run: &RunId) -> Result<(), StoreError> {
+    pub fn refuse_full(&self, run: &RunId) -> Result<()> {
         let adds_work = self
             .events
             .iter()

@@ -206,6 +206,9 @@ pub enum StoreError {
     },
 }
 
+/// The result of a store.
+pub type Result<T, E = StoreError> = std::result::Result<T, E>;
+
 /// A store that the project names and the user has not accepted on this machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnacceptedStore {

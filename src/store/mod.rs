@@ -23,7 +23,7 @@ pub use address::{Address, Document};
 pub use batch::{ActivityFile, Batch, CommitReceipt, Merge, NewRun};
 pub use chores::LocalChores;
 pub use displaced::DisplacedEvents;
-pub use error::{HiddenRun, StoreError, UnacceptedStore};
+pub use error::{HiddenRun, Result, StoreError, UnacceptedStore};
 pub use flaw::StoreFlaw;
 pub(crate) use local::InitOutcome;
 pub(crate) use local::TreeCache;

@@ -4,13 +4,13 @@ use crate::codec::RunText;
 use crate::disk::{DiskError, File, NEW_FILE, Operation, Rename, Wait};
 use crate::model::{Explain as _, Seq, Timestamp, limits};
 use crate::store::batch::{ActivityFile, Batch, CommitReceipt, Merge};
-use crate::store::error::StoreError;
+use crate::store::error::{Result, StoreError};
 use crate::store::local::layout::{ACTIVITY_TMP, RUN_FILE, RUN_TMP, run_tmp_of};
 use crate::store::local::run_dir::LockedRun;
 
 impl LockedRun<'_> {
     /// Implements [`RunWriter::commit`](crate::store::RunWriter::commit).
-    pub(super) fn commit_batch(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<CommitReceipt, StoreError> {
+    pub(super) fn commit_batch(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<CommitReceipt> {
         let lines = batch.sealed(self.log.tail.end.last)?;
         let last = batch.events.last().expect("BUG: nothing is committed");
         batch.refuse_full(&self.run.id)?;
@@ -33,7 +33,7 @@ impl LockedRun<'_> {
 
     /// Commits while no one else waits for the lock. Returns why the projections could not be updated, if so: the record
     /// counts in any case.
-    fn commit_alone(&mut self, batch: &Batch<'_>, lines: &str, merge: Merge<'_>) -> Result<Option<String>, StoreError> {
+    fn commit_alone(&mut self, batch: &Batch<'_>, lines: &str, merge: Merge<'_>) -> Result<Option<String>> {
         let (seq, now) = end_of(batch);
         let files = ActivityFile::of_records(batch.events);
         let new_run = self.prepare(batch.new_text, files.first(), now)?;
@@ -54,7 +54,7 @@ impl LockedRun<'_> {
         batch: &Batch<'_>,
         lines: &str,
         merge: Merge<'_>,
-    ) -> Result<Option<String>, StoreError> {
+    ) -> Result<Option<String>> {
         let last = batch.events.last().expect("BUG: nothing is committed");
         let recorded = ActivityFile::of_records(batch.events);
         self.prepare(batch.new_text, recorded.first(), last.at)?;
@@ -67,12 +67,7 @@ impl LockedRun<'_> {
 
     /// As [`Self::commit_alone`], while others append and flush as well: the lock is free during the flush. The first one
     /// to publish shows all events up to its own, so that the others have nothing left to do.
-    fn commit_with_others(
-        &mut self,
-        batch: &Batch<'_>,
-        lines: &str,
-        merge: Merge<'_>,
-    ) -> Result<Option<String>, StoreError> {
+    fn commit_with_others(&mut self, batch: &Batch<'_>, lines: &str, merge: Merge<'_>) -> Result<Option<String>> {
         let (seq, now) = end_of(batch);
         let name = run_tmp_of(seq);
         let dir = &self.run.dir;
@@ -95,13 +90,7 @@ impl LockedRun<'_> {
         Ok(published.err().map(|error| error.one_line()))
     }
 
-    fn publish_unless_shown(
-        &self,
-        batch: &Batch<'_>,
-        name: &str,
-        now: Timestamp,
-        merge: Merge<'_>,
-    ) -> Result<(), StoreError> {
+    fn publish_unless_shown(&self, batch: &Batch<'_>, name: &str, now: Timestamp, merge: Merge<'_>) -> Result<()> {
         let dir = &self.run.dir;
         let text = dir.read_text(RUN_FILE, limits::RUN_BYTES)?;
         let shown = text.as_deref().and_then(RunText::shown_in);
@@ -115,7 +104,7 @@ impl LockedRun<'_> {
     }
 
     /// Writes `run.yaml` and the first activity file under temporary names. Few commits have more than one activity.
-    fn prepare(&self, new_text: &str, first: Option<&ActivityFile>, now: Timestamp) -> Result<File, StoreError> {
+    fn prepare(&self, new_text: &str, first: Option<&ActivityFile>, now: Timestamp) -> Result<File> {
         let dir = &self.run.dir;
         // A leftover here is what a person saved during an earlier commit under this lock.
         self.set_text_aside(RUN_TMP, now)?;
@@ -140,7 +129,7 @@ impl LockedRun<'_> {
         prepared: usize,
         now: Timestamp,
         merge: Merge<'_>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         for file in ActivityFile::of_records(batch.earlier) {
             // A writer in between may have put it into place already.
             if !self.activities.exists(&file.name)? {

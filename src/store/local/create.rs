@@ -3,7 +3,7 @@
 use crate::codec::seal;
 use crate::disk::{DiskError, NEW_FILE, Rename, flush};
 use crate::store::batch::{ActivityFile, NewRun};
-use crate::store::error::StoreError;
+use crate::store::error::{Result, StoreError};
 use crate::store::local::layout::{
     ACTIVITIES, EVIDENCE, LOCK, LOG, LOG_TMP, NEW_RUN, RUN_FILE, RUN_MERGE_TMP, RUN_TMP, RUNS, is_run_tmp_of_one,
 };
@@ -22,7 +22,7 @@ impl Project {
         request: &WriteRequest,
         outside: Option<&str>,
         propose: &mut dyn FnMut(usize) -> Option<NewRun>,
-    ) -> Result<RunDir, StoreError> {
+    ) -> Result<RunDir> {
         let (runs, _) = self.flow.ensure_dir(RUNS)?;
         // Flush even if the directory existed: the process that made it may have been killed before its flush.
         self.flow.sync()?;

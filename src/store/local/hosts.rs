@@ -3,7 +3,7 @@
 
 use crate::disk::{Dir, append_bounded, overwrite_unflushed, replace_unflushed, sweep_unflushed};
 use crate::model::Timestamp;
-use crate::store::error::StoreError;
+use crate::store::error::Result;
 use crate::store::local::layout::{CACHE, HOOK_LOG, HOSTS};
 use crate::store::local::lock::Lock;
 use crate::store::local::project::Project;
@@ -32,13 +32,13 @@ impl Project {
     }
 
     /// Writes the note `name`.
-    pub(crate) fn keep_host_note(&self, name: &str, text: &str) -> Result<(), StoreError> {
+    pub(crate) fn keep_host_note(&self, name: &str, text: &str) -> Result<()> {
         let (hosts, _) = self.cache()?.ensure_dir(HOSTS)?;
         Ok(replace_unflushed(&hosts, name, text)?)
     }
 
     /// As [`Self::keep_host_note`], for a short text that always has the same length.
-    pub(crate) fn overwrite_host_note(&self, name: &str, text: &str) -> Result<(), StoreError> {
+    pub(crate) fn overwrite_host_note(&self, name: &str, text: &str) -> Result<()> {
         let (hosts, _) = self.cache()?.ensure_dir(HOSTS)?;
         Ok(overwrite_unflushed(&hosts, name, text)?)
     }
@@ -49,7 +49,7 @@ impl Project {
         request: &WriteRequest,
         name: &str,
         change: &mut dyn FnMut(Option<String>) -> Option<String>,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         let _lock = Lock::take(&self.flow, request)?;
         // Read under the lock, so that nothing which another hook noted is lost.
         match change(self.host_note(name)) {
@@ -73,7 +73,7 @@ impl Project {
     }
 
     /// Adds a line to the log of trouble that hooks had.
-    pub(crate) fn log_hook(&self, line: &str) -> Result<(), StoreError> {
+    pub(crate) fn log_hook(&self, line: &str) -> Result<()> {
         Ok(append_bounded(&self.cache()?, HOOK_LOG, line, LOG_BYTES)?)
     }
 }

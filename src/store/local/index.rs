@@ -19,7 +19,7 @@ use std::path::Path;
 
 use crate::disk::{Dir, Disk, DiskError, Errno, Links, both, replace_unflushed};
 use crate::model::{RunId, RunSummary, limits};
-use crate::store::error::StoreError;
+use crate::store::error::Result;
 use crate::store::local::cache::finished::{self, FinishedRuns};
 use crate::store::local::cache::open_runs::{KnownRun, OpenRuns};
 use crate::store::local::layout::{CACHE, GITIGNORE_FILE, OPEN_RUNS, REOPENING_RUNS, RUNS};
@@ -40,7 +40,7 @@ const IGNORE_ALL: &str = "# Written by flow: a cache.\n*\n";
 
 impl Project {
     /// Implements [`RunStore::maybe_open`](crate::store::RunStore::maybe_open).
-    pub(super) fn maybe_open_runs(&self, outside: Option<&str>) -> Result<MaybeOpen, StoreError> {
+    pub(super) fn maybe_open_runs(&self, outside: Option<&str>) -> Result<MaybeOpen> {
         let Some(runs) = self.flow.find_dir(RUNS)? else { return Ok(MaybeOpen::default()) };
         let cache = self.flow.find_dir(CACHE).ok().flatten();
         let world = world(&runs, cache.as_ref(), outside)?;
@@ -129,7 +129,7 @@ impl RunCache for Project {
 }
 
 impl Project {
-    fn write_reopening(&self, request: &WriteRequest, id: &RunId, reopening: Reopening) -> Result<(), StoreError> {
+    fn write_reopening(&self, request: &WriteRequest, id: &RunId, reopening: Reopening) -> Result<()> {
         let _lock = Lock::take(&self.flow, request)?;
         Ok(self.in_cache(|cache, _| {
             let mut ids = reopening_now(cache);

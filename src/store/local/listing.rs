@@ -12,7 +12,7 @@ use std::thread;
 
 use crate::disk::{Dir, DiskError, FileType, Processors};
 use crate::model::{RunId, RunSummary};
-use crate::store::error::StoreError;
+use crate::store::error::Result;
 use crate::store::local::cache::finished::FinishedRuns;
 use crate::store::local::cache::open_runs::{KnownRun, OpenRuns};
 use crate::store::local::layout::{CACHE, RUNS};
@@ -25,7 +25,7 @@ const BATCH: usize = 64;
 
 impl Project {
     /// Implements [`RunStore::listing`](crate::store::RunStore::listing).
-    pub(super) fn all_runs(&self, known: &(dyn Fn(Vec<RunSummary>) + Sync)) -> Result<Vec<RunId>, StoreError> {
+    pub(super) fn all_runs(&self, known: &(dyn Fn(Vec<RunSummary>) + Sync)) -> Result<Vec<RunId>> {
         let Some(runs) = self.flow.find_dir(RUNS)? else { return Ok(Vec::new()) };
         let cache = self.flow.find_dir(CACHE).ok().flatten();
         let cached = LazyLock::new(|| CachedRuns {
@@ -59,7 +59,7 @@ impl Project {
         &self,
         ids: Option<&[RunId]>,
         due: &dyn Fn(&RunId) -> bool,
-    ) -> Result<Vec<(RunId, RunStamp)>, StoreError> {
+    ) -> Result<Vec<(RunId, RunStamp)>> {
         let Some(runs) = self.flow.find_dir(RUNS)? else { return Ok(Vec::new()) };
         let mut entries = Vec::new();
         match ids {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::disk::{Dir, File, FileLock, LockOutcome, is_running, lock_holder};
 use crate::model::{Number, Seq, limits};
-use crate::store::error::StoreError;
+use crate::store::error::{Result, StoreError};
 use crate::store::local::layout::LOCK;
 use crate::store::local::note::WriterNote;
 use crate::store::request::{WriteRequest, Writer};
@@ -25,16 +25,12 @@ const NOTE_BYTES: usize = 512;
 
 impl Lock {
     /// Locks `dir`. Waits for another writer as long as `request` allows.
-    pub(crate) fn take(dir: &Dir, request: &WriteRequest) -> Result<Self, StoreError> {
+    pub(crate) fn take(dir: &Dir, request: &WriteRequest) -> Result<Self> {
         Self::take_or_tell(dir, request, || None)
     }
 
     /// As [`Self::take`]. When it has to wait, `tell` tells others so, as long as the file lives that it returns.
-    pub(crate) fn take_or_tell(
-        dir: &Dir,
-        request: &WriteRequest,
-        tell: impl Fn() -> Option<File>,
-    ) -> Result<Self, StoreError> {
+    pub(crate) fn take_or_tell(dir: &Dir, request: &WriteRequest, tell: impl Fn() -> Option<File>) -> Result<Self> {
         let started = Instant::now();
         let lock = match FileLock::take_or_tell(dir, LOCK, request.wait, tell)? {
             LockOutcome::Ours(lock) => lock,
@@ -63,7 +59,7 @@ impl Lock {
     }
 
     /// Takes the lock that was released, with what others noted meanwhile. False if another writer holds it for too long.
-    pub(crate) fn take_again(&mut self, dir: &Dir) -> Result<bool, StoreError> {
+    pub(crate) fn take_again(&mut self, dir: &Dir) -> Result<bool> {
         let LockOutcome::Ours(lock) = FileLock::take(dir, LOCK, self.wait)? else { return Ok(false) };
         if let Some(WriterNote { seq, number, boot, suspect, log_len, .. }) = read_note(&lock.file) {
             let writer = self.note.writer.clone();

@@ -6,7 +6,7 @@ use std::io;
 use crate::codec::{LogScan, sealed_event};
 use crate::disk::{Dir, DiskError, DiskFile, Errno, File, NEW_FILE, Open, Operation, Rename, read_exact_at, write_all};
 use crate::model::{Event, Seq, Timestamp, limits};
-use crate::store::error::StoreError;
+use crate::store::error::{Result, StoreError};
 use crate::store::local::layout::{LOG, LOG_TMP, QUARANTINE};
 use crate::store::local::lines::LogFault;
 use crate::store::local::lock::Lock;
@@ -31,7 +31,7 @@ pub(crate) struct LockedLog {
 
 impl LockedLog {
     /// Locks `dir` and repairs the end of its log: cuts off a torn tail, and copies the log after a failed flush.
-    pub(crate) fn take(dir: &Dir, request: &WriteRequest) -> Result<Self, StoreError> {
+    pub(crate) fn take(dir: &Dir, request: &WriteRequest) -> Result<Self> {
         let lock = Lock::take_or_tell(dir, request, || shared(dir))?;
         let file = dir.open_own(LOG, Open::Append { mode: NEW_FILE })?;
         let tail = LogTail::read(&*file, Seq(u64::MAX)).map_err(|fault| unread(dir, fault))?;
@@ -62,18 +62,18 @@ impl LockedLog {
     }
 
     /// Reads the log's end again, with the events after `since`.
-    pub(crate) fn reread_tail(&mut self, since: Seq) -> Result<(), StoreError> {
+    pub(crate) fn reread_tail(&mut self, since: Seq) -> Result<()> {
         self.tail = LogTail::read(&*self.file, since).map_err(|fault| unread(&self.dir, fault))?;
         Ok(())
     }
 
     /// The whole log.
-    pub(crate) fn read(&self) -> Result<LogScan, StoreError> {
+    pub(crate) fn read(&self) -> Result<LogScan> {
         scan(&*self.file).map_err(|fault| unread(&self.dir, fault))
     }
 
     /// The lines of the events after `since`, without what other programs wrote between them.
-    pub(crate) fn lines_after(&self, since: Seq) -> Result<String, StoreError> {
+    pub(crate) fn lines_after(&self, since: Seq) -> Result<String> {
         let tail = LogTail::read(&*self.file, since).map_err(|fault| unread(&self.dir, fault))?;
         let places = tail.newer_at..tail.whole;
         let mut bytes = vec![0; usize::try_from(places.end - places.start).unwrap_or(usize::MAX)];
@@ -83,12 +83,12 @@ impl LockedLog {
     }
 
     /// The events whose lines have `text` in them, latest first.
-    pub(crate) fn with_text(&self, text: &str, enough: &dyn Fn(&Event) -> bool) -> Result<Vec<Event>, StoreError> {
+    pub(crate) fn with_text(&self, text: &str, enough: &dyn Fn(&Event) -> bool) -> Result<Vec<Event>> {
         with_text(&*self.file, text, enough).map_err(|fault| unread(&self.dir, fault))
     }
 
     /// Fails with [`StoreError::Replaced`] if another program put its own file in place of the log.
-    pub(crate) fn check_place(&self) -> Result<(), StoreError> {
+    pub(crate) fn check_place(&self) -> Result<()> {
         if self.dir.is_still(LOG, &self.file)? {
             return Ok(());
         }
@@ -100,7 +100,7 @@ impl LockedLog {
     ///
     /// # Errors
     /// Until the lines are written: any error, and nothing has changed. After that: [`StoreError::Unconfirmed`].
-    pub(crate) fn commit(&mut self, lines: &str, also: impl FnOnce() -> Result<(), Errno>) -> Result<(), StoreError> {
+    pub(crate) fn commit(&mut self, lines: &str, also: impl FnOnce() -> Result<(), Errno>) -> Result<()> {
         let before = self.tail.len;
         self.append(lines)?;
         if let Err(errno) = self.file.sync_data().and_then(|()| also()) {
@@ -127,7 +127,7 @@ impl LockedLog {
     ///
     /// # Errors
     /// As [`Self::commit`]; [`StoreError::Unconfirmed`] also if the lines are flushed and the lock cannot be taken again.
-    pub(crate) fn commit_with_others(&mut self, lines: &str, prepared: &File) -> Result<Result<(), Errno>, StoreError> {
+    pub(crate) fn commit_with_others(&mut self, lines: &str, prepared: &File) -> Result<Result<(), Errno>> {
         self.write_newer_again()?;
         self.append(lines)?;
         self.lock.note_len(self.tail.len);
@@ -161,7 +161,7 @@ impl LockedLog {
     ///
     /// # Errors
     /// [`StoreError::Unconfirmed`].
-    pub(crate) fn flush_newer(&mut self) -> Result<(), StoreError> {
+    pub(crate) fn flush_newer(&mut self) -> Result<()> {
         self.write_newer_again()?;
         match self.file.sync_data() {
             Ok(()) => Ok(()),
@@ -173,7 +173,7 @@ impl LockedLog {
     }
 
     /// Writes the lines of the newer events once more in place, so that the next flush writes them.
-    fn write_newer_again(&self) -> Result<(), StoreError> {
+    fn write_newer_again(&self) -> Result<()> {
         let places = self.tail.newer_at..self.tail.whole;
         if places.is_empty() {
             return Ok(());
@@ -190,7 +190,7 @@ impl LockedLog {
     }
 
     /// Appends with one write, and truncates the log again if the write was short.
-    pub(crate) fn append(&mut self, lines: &str) -> Result<(), StoreError> {
+    pub(crate) fn append(&mut self, lines: &str) -> Result<()> {
         let before = self.tail.len;
         if let Err(source) = write_once(&*self.file, lines.as_bytes()) {
             self.truncate_to(before);
@@ -233,13 +233,13 @@ impl LockedLog {
 
     /// Copies the log to a new file, unless that was done under this lock. After a failed flush the kernel may report
     /// pages as clean that never reached the disk, so only freshly written bytes can be flushed reliably.
-    pub(crate) fn renew_once(&mut self) -> Result<(), StoreError> {
+    pub(crate) fn renew_once(&mut self) -> Result<()> {
         if self.renewed { Ok(()) } else { self.renew() }
     }
 
     /// Removes bytes after the last line break. A torn line goes to quarantine. A line that only lacks its line break
     /// gets one: a whole JSON line that was written by hand, or a sealed line whose break an editor cut off.
-    fn mend_torn_tail(&mut self, now: Timestamp) -> Result<(), StoreError> {
+    fn mend_torn_tail(&mut self, now: Timestamp) -> Result<()> {
         // Have the log copied before the next append. Otherwise a power cut could undo the truncation and keep a later
         // page of the next line, and the two together would look like a whole but damaged line.
         self.lock.note_suspect(true);
@@ -260,7 +260,7 @@ impl LockedLog {
     }
 
     /// Copies the torn tail to quarantine and flushes the copy, before it is cut off.
-    fn keep_torn_tail(&self, quarantine: &Dir, name: &str) -> Result<(), StoreError> {
+    fn keep_torn_tail(&self, quarantine: &Dir, name: &str) -> Result<()> {
         let kept = quarantine.create(name, b"", NEW_FILE)?;
         let torn = self.tail.whole..self.tail.len;
         copy(&*self.file, torn, &*kept).map_err(|error| self.fault(Operation::Repair, error))?;
@@ -280,7 +280,7 @@ impl LockedLog {
         Ok(crate::codec::is_of_another_program(&bytes))
     }
 
-    fn renew(&mut self) -> Result<(), StoreError> {
+    fn renew(&mut self) -> Result<()> {
         let dir = &self.dir;
         dir.remove(LOG_TMP)?;
         let renewed = dir.create(LOG_TMP, b"", dir.mode_of(LOG))?;

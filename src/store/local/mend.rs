@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::disk::{Dir, DiskError, NEW_FILE, Rename, flush};
 use crate::model::{Number, RunId, Seq, Timestamp, limits};
-use crate::store::error::StoreError;
+use crate::store::error::{Result, StoreError};
 use crate::store::local::layout::{ACTIVITIES, EVIDENCE, INIT_TMP, LOG, LOG_TMP, QUARANTINE, RUNS, SHARED};
 use crate::store::local::lock::{Lock, note_of};
 use crate::store::local::log::check;
@@ -24,7 +24,7 @@ pub enum DirLevel {
 }
 
 /// The bytes of a file; `None` if it is missing.
-pub type FileBytes = Result<Option<Vec<u8>>, StoreError>;
+pub type FileBytes = Result<Option<Vec<u8>>>;
 
 /// How many bytes of a file's name its name in quarantine keeps; the time follows.
 const STEM_BYTES: usize = 200;
@@ -37,13 +37,13 @@ impl RunDir {
     ///
     /// # Errors
     /// [`StoreError`] when the log cannot be read.
-    pub fn log_bytes(&self) -> Result<Option<Vec<u8>>, StoreError> {
+    pub fn log_bytes(&self) -> Result<Option<Vec<u8>>> {
         self.read(|file| check(&**file))?;
         Ok(self.dir.read(LOG, limits::LOG_BYTES)?)
     }
 
     /// The logs in the run's quarantine, the oldest first, each with its path.
-    pub(in crate::store) fn logs_aside(&self) -> Result<Vec<(PathBuf, Vec<u8>)>, StoreError> {
+    pub(in crate::store) fn logs_aside(&self) -> Result<Vec<(PathBuf, Vec<u8>)>> {
         let Some(quarantine) = self.dir.find_dir(QUARANTINE)? else { return Ok(Vec::new()) };
         let (mut names, mut logs) = (quarantine.names()?, Vec::new());
         names.retain(|name| name.starts_with(LOG_STEM) && name.ends_with(LOG_ENDING));
@@ -81,7 +81,7 @@ impl RunDir {
     ///
     /// # Errors
     /// As [`RunDir::lock`].
-    pub fn lock_for_repair(&self, request: &WriteRequest) -> Result<RepairLock<'_>, StoreError> {
+    pub fn lock_for_repair(&self, request: &WriteRequest) -> Result<RepairLock<'_>> {
         let lock = Lock::take(&self.dir, request)?;
         self.check_place()?;
         Ok(RepairLock { lock, run: self })
@@ -113,7 +113,7 @@ impl RepairLock<'_> {
     ///
     /// # Errors
     /// [`StoreError`]; the file then stays in its place.
-    pub fn set_aside(&self, shelf: DirLevel, name: &str, now: Timestamp) -> Result<String, StoreError> {
+    pub fn set_aside(&self, shelf: DirLevel, name: &str, now: Timestamp) -> Result<String> {
         let aside = match shelf {
             DirLevel::Top => set_aside(&self.run.dir, name, &self.run.dir, now),
             DirLevel::Inner => set_aside(&self.run.dir.open_dir(ACTIVITIES)?, name, &self.run.dir, now),
@@ -125,7 +125,7 @@ impl RepairLock<'_> {
     ///
     /// # Errors
     /// [`StoreError`]; the log is then unchanged.
-    pub fn own_log(&self) -> Result<(), StoreError> {
+    pub fn own_log(&self) -> Result<()> {
         let Some(bytes) = self.run.log_bytes()? else { return Ok(()) };
         Ok(self.put_log(&bytes)?)
     }
@@ -140,7 +140,7 @@ impl RepairLock<'_> {
         bytes: impl FnOnce(Option<&str>) -> Vec<u8>,
         last: (Seq, Number),
         now: Timestamp,
-    ) -> Result<Option<String>, StoreError> {
+    ) -> Result<Option<String>> {
         let kept = keep_copy(&self.run.dir, LOG, now)?;
         self.put_log(&bytes(kept.as_deref()))?;
         self.lock.note_counters(last.0, last.1);
@@ -162,7 +162,7 @@ impl Project {
     ///
     /// # Errors
     /// As for creating a run.
-    pub fn lock_for_repair(&self, request: &WriteRequest) -> Result<ProjectMender<'_>, StoreError> {
+    pub fn lock_for_repair(&self, request: &WriteRequest) -> Result<ProjectMender<'_>> {
         Ok(ProjectMender { _lock: Lock::take(&self.flow, request)?, flow: &self.flow })
     }
 }
@@ -180,7 +180,7 @@ impl ProjectMender<'_> {
     ///
     /// # Errors
     /// [`StoreError`]; the file then stays in its place.
-    pub fn set_aside(&self, shelf: DirLevel, name: &str, now: Timestamp) -> Result<String, StoreError> {
+    pub fn set_aside(&self, shelf: DirLevel, name: &str, now: Timestamp) -> Result<String> {
         let aside = match shelf {
             DirLevel::Top => set_aside(self.flow, name, self.flow, now),
             DirLevel::Inner => set_aside(&self.flow.open_dir(RUNS)?, name, self.flow, now),
@@ -192,7 +192,7 @@ impl ProjectMender<'_> {
     ///
     /// # Errors
     /// [`StoreError`]; the file is then unchanged.
-    pub fn add_lines(&self, name: &str, lines: &[String]) -> Result<(), StoreError> {
+    pub fn add_lines(&self, name: &str, lines: &[String]) -> Result<()> {
         // As bytes: lines that are not text stay as they are.
         let mut text = self.flow.read(name, limits::PRUNED_BYTES)?.unwrap_or_default();
         if !text.is_empty() && !text.ends_with(b"\n") {
@@ -212,13 +212,13 @@ impl ProjectMender<'_> {
 
 impl Project {
     /// Moves the copies of shared runs into quarantine. Returns where they are now.
-    pub(in crate::store) fn set_copies_aside(&self, now: Timestamp) -> Result<PathBuf, StoreError> {
+    pub(in crate::store) fn set_copies_aside(&self, now: Timestamp) -> Result<PathBuf> {
         let name = set_aside(&self.flow, SHARED, &self.flow, now)?;
         Ok(self.path().join(QUARANTINE).join(name))
     }
 
     /// Moves a run into quarantine whose evidence goes to its copy.
-    pub(in crate::store) fn set_run_aside(&self, id: &RunId, copy: &RunDir, now: Timestamp) -> Result<(), StoreError> {
+    pub(in crate::store) fn set_run_aside(&self, id: &RunId, copy: &RunDir, now: Timestamp) -> Result<()> {
         let runs = self.flow.open_dir(RUNS)?;
         if let Some(dir) = runs.find_dir(id.as_str())?
             && dir.exists(EVIDENCE)?
@@ -231,7 +231,7 @@ impl Project {
     }
 
     /// Removes the copy of a run that was never shared.
-    pub(in crate::store) fn remove_copy(&self, id: &RunId) -> Result<(), StoreError> {
+    pub(in crate::store) fn remove_copy(&self, id: &RunId) -> Result<()> {
         let runs = self.flow.open_dir(RUNS)?;
         if let Some(dir) = runs.find_dir(id.as_str())? {
             remove_all(&dir)?;

@@ -10,7 +10,7 @@ use crate::disk::{
     Dir, Disk, DiskError, Errno, FileType, Hazard, Links, NEW_FILE, Operation, Rename, Trust, flush, replace_unflushed,
 };
 use crate::model::{RunId, limits};
-use crate::store::error::StoreError;
+use crate::store::error::{Result, StoreError};
 use crate::store::local::layout::{
     ACTIVITIES, CACHE, EVIDENCE, FLOW, GITATTRIBUTES, GITATTRIBUTES_FILE, GITIGNORE, GITIGNORE_FILE, INIT_TMP, LOCK,
     LOG, NEW_RUN, OWN_NAMES, RUN_FILE, RUNS, SCHEMAS, SHARED, WORKFLOWS,
@@ -67,11 +67,7 @@ impl Project {
     ///
     /// # Errors
     /// [`DiskError::Io`] when a directory cannot be inspected: a project that cannot be read must not count as absent.
-    pub fn find(
-        disk: &dyn Disk,
-        start: &Path,
-        top: impl FnOnce() -> Option<PathBuf>,
-    ) -> Result<Option<PathBuf>, StoreError> {
+    pub fn find(disk: &dyn Disk, start: &Path, top: impl FnOnce() -> Option<PathBuf>) -> Result<Option<PathBuf>> {
         let top = LazyCell::new(top);
         for dir in start.ancestors() {
             let path = dir.join(FLOW);
@@ -111,7 +107,7 @@ impl Project {
     /// # Errors
     /// [`DiskError::NotFound`] if there is none, [`StoreError::Foreign`] if it belongs to another program, and
     /// [`DiskError::Unsafe`] if it is not a plain directory of this user.
-    pub fn open(disk: &dyn Disk, parent: &Path, trust: Trust) -> Result<Self, StoreError> {
+    pub fn open(disk: &dyn Disk, parent: &Path, trust: Trust) -> Result<Self> {
         Self::open_named(disk, &Self::path_in(parent), trust)
     }
 
@@ -119,12 +115,12 @@ impl Project {
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub fn open_named(disk: &dyn Disk, flow: &Path, trust: Trust) -> Result<Self, StoreError> {
+    pub fn open_named(disk: &dyn Disk, flow: &Path, trust: Trust) -> Result<Self> {
         let (parent, name) = split(flow)?;
         Self::open_flow(&Dir::open_path(disk, &parent, trust)?, &name)
     }
 
-    fn open_flow(parent: &Dir, name: &str) -> Result<Self, StoreError> {
+    fn open_flow(parent: &Dir, name: &str) -> Result<Self> {
         let flow = parent.open_dir(name)?;
         let is_marked = has_mark(&flow, GITIGNORE_FILE);
         let project = Self { flow, is_marked, elsewhere: None };
@@ -146,7 +142,7 @@ impl Project {
         schemas: &[(&str, &str)],
         left_out: &[&str],
         request: &WriteRequest,
-    ) -> Result<(Self, InitOutcome), StoreError> {
+    ) -> Result<(Self, InitOutcome)> {
         let (parent, name) = split(flow)?;
         let parent = Dir::open_path(disk, &parent, trust)?;
         parent.ensure_dir(&name)?;
@@ -161,12 +157,12 @@ impl Project {
     ///
     /// # Errors
     /// When it cannot be made.
-    pub fn cache_of_carrier(&self) -> Result<PathBuf, StoreError> {
+    pub fn cache_of_carrier(&self) -> Result<PathBuf> {
         Ok(self.copies()?.cache()?.path().to_owned())
     }
 
     /// The project in it that has the copies of shared runs, which is made if it is missing. git never sees it.
-    pub(in crate::store) fn copies(&self) -> Result<Self, StoreError> {
+    pub(in crate::store) fn copies(&self) -> Result<Self> {
         let (copies, _) = self.flow.ensure_dir(SHARED)?;
         if !copies.holds(GITIGNORE_FILE, IGNORE_COPIES.as_bytes())? {
             replace_unflushed(&copies, GITIGNORE_FILE, IGNORE_COPIES)?;
@@ -175,7 +171,7 @@ impl Project {
     }
 
     /// The directory of a run, made if it is missing. Nothing is flushed.
-    pub(in crate::store) fn make_run_dir(&self, id: &RunId) -> Result<RunDir, StoreError> {
+    pub(in crate::store) fn make_run_dir(&self, id: &RunId) -> Result<RunDir> {
         let (runs, _) = self.flow.ensure_dir(RUNS)?;
         let (dir, _) = runs.ensure_dir(id.as_str())?;
         dir.ensure_dir(ACTIVITIES)?;
@@ -184,12 +180,7 @@ impl Project {
     }
 
     /// Creates what is missing, and returns the names.
-    fn complete(
-        &self,
-        schemas: &[(&str, &str)],
-        left_out: &[&str],
-        request: &WriteRequest,
-    ) -> Result<Vec<String>, StoreError> {
+    fn complete(&self, schemas: &[(&str, &str)], left_out: &[&str], request: &WriteRequest) -> Result<Vec<String>> {
         let mut created = Vec::new();
         let wanted: &[&str] = if schemas.is_empty() { &[RUNS, WORKFLOWS] } else { &[RUNS, WORKFLOWS, SCHEMAS] };
         for dir in wanted.iter().copied() {
@@ -242,7 +233,7 @@ impl Project {
     ///
     /// # Errors
     /// When it cannot be read, or something in it cannot be removed.
-    pub fn remove_unused(&self, disk: &dyn Disk, schemas: &[(&str, &str)]) -> Result<bool, StoreError> {
+    pub fn remove_unused(&self, disk: &dyn Disk, schemas: &[(&str, &str)]) -> Result<bool> {
         let files = [(GITATTRIBUTES_FILE, GITATTRIBUTES), (GITIGNORE_FILE, GITIGNORE)];
         for name in self.flow.names()? {
             let is_unused = match name.as_str() {
@@ -278,7 +269,7 @@ impl Project {
     ///
     /// # Errors
     /// As [`Self::init`].
-    pub fn keep_out_of_git(&self, left_out: &[&str], request: &WriteRequest) -> Result<(), StoreError> {
+    pub fn keep_out_of_git(&self, left_out: &[&str], request: &WriteRequest) -> Result<()> {
         if !self.is_marked {
             self.complete(&[], left_out, request)?;
         }
@@ -405,7 +396,7 @@ impl Project {
     ///
     /// # Errors
     /// [`DiskError::NotFound`] if the directory does not exist, others if it cannot be used.
-    pub fn run(&self, id: &RunId) -> Result<RunDir, StoreError> {
+    pub fn run(&self, id: &RunId) -> Result<RunDir> {
         let Some(runs) = self.flow.find_dir(RUNS)? else {
             return Err(DiskError::NotFound { path: self.flow.join(RUNS).join(id.as_str()) }.into());
         };
@@ -416,11 +407,7 @@ impl Project {
     ///
     /// # Errors
     /// [`StoreError`] when the directory of runs cannot be read. The error of a single run goes to `visit`.
-    pub fn each_of(
-        &self,
-        ids: &[RunId],
-        mut visit: impl FnMut(&RunId, Result<RunDir, StoreError>),
-    ) -> Result<(), StoreError> {
+    pub fn each_of(&self, ids: &[RunId], mut visit: impl FnMut(&RunId, Result<RunDir>)) -> Result<()> {
         let Some(runs) = self.flow.find_dir(RUNS)? else { return Ok(()) };
         for id in ids {
             match runs.open_dir(id.as_str()) {
@@ -435,7 +422,7 @@ impl Project {
     }
 
     /// The ids of the runs, without the names of plain files.
-    pub(in crate::store) fn run_dirs(&self) -> Result<Vec<RunId>, StoreError> {
+    pub(in crate::store) fn run_dirs(&self) -> Result<Vec<RunId>> {
         let Some(runs) = self.flow.find_dir(RUNS)? else { return Ok(Vec::new()) };
         let mut ids = Vec::new();
         runs.entries(|name, kind| {
@@ -450,7 +437,7 @@ impl Project {
     ///
     /// # Errors
     /// [`StoreError`] when the directory of runs cannot be read.
-    pub fn run_ids(&self) -> Result<Vec<RunId>, StoreError> {
+    pub fn run_ids(&self) -> Result<Vec<RunId>> {
         let Some(runs) = self.flow.find_dir(RUNS)? else { return Ok(Vec::new()) };
         // Names with a dot are runs that are being created; they are not valid ids.
         Ok(runs.names()?.into_iter().filter_map(|name| RunId::new(name).ok()).collect())

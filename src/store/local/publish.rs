@@ -3,7 +3,7 @@
 use crate::disk::{DiskError, Rename, flush};
 use crate::model::{Timestamp, limits};
 use crate::store::batch::Merge;
-use crate::store::error::StoreError;
+use crate::store::error::Result;
 use crate::store::local::layout::{RUN_FILE, RUN_MERGE_TMP, RUN_TMP};
 use crate::store::local::run_dir::LockedRun;
 
@@ -20,7 +20,7 @@ impl LockedRun<'_> {
         is_own: impl Fn(&str) -> bool,
         now: Timestamp,
         merge: Merge<'_>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let dir = &self.run.dir;
         if dir.rename(RUN_TMP, RUN_FILE, Rename::Exchange).is_err() {
             return self.publish_without_exchange(old, merge);
@@ -53,7 +53,7 @@ impl LockedRun<'_> {
     }
 
     /// Puts a person's text back unchanged. The log has the record, so the next command merges it or reports a problem.
-    fn give_back(&self, placed: &str, new: &str, now: Timestamp) -> Result<(), StoreError> {
+    fn give_back(&self, placed: &str, new: &str, now: Timestamp) -> Result<()> {
         let dir = &self.run.dir;
         dir.rename(RUN_TMP, RUN_FILE, Rename::Exchange)?;
         match dir.read_text(RUN_TMP, limits::RUN_BYTES)? {
@@ -65,7 +65,7 @@ impl LockedRun<'_> {
 
     /// For a missing `run.yaml`, and for file systems that cannot exchange two names (NFS). There, a text saved between
     /// the check and the rename is lost; see `docs/durability.md`.
-    fn publish_without_exchange(&self, old: Option<&str>, merge: Merge<'_>) -> Result<(), StoreError> {
+    fn publish_without_exchange(&self, old: Option<&str>, merge: Merge<'_>) -> Result<()> {
         let dir = &self.run.dir;
         match dir.read_text(RUN_FILE, limits::RUN_BYTES)? {
             Some(text) if Some(text.as_str()) != old => {

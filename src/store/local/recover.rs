@@ -7,7 +7,7 @@ use crate::disk::{DiskError, NEW_FILE, Rename, flush};
 use crate::model::{Event, EventKind, Explain as _, Seq, TextDigest, Timestamp, limits};
 use crate::store::batch::{ActivityFile, last_number};
 use crate::store::chores::LocalChores;
-use crate::store::error::StoreError;
+use crate::store::error::Result;
 use crate::store::local::layout::{
     ACTIVITY_TMP, LOG_TMP, QUARANTINE, RUN_FILE, RUN_MERGE_TMP, RUN_TMP, is_run_tmp_of_one,
 };
@@ -15,11 +15,11 @@ use crate::store::local::mend::{keep_copy, set_aside};
 use crate::store::local::run_dir::{LockedRun, RunDir};
 
 impl LocalChores for LockedRun<'_> {
-    fn is_flushed_elsewhere(&self) -> Result<bool, StoreError> {
+    fn is_flushed_elsewhere(&self) -> Result<bool> {
         self.run.has_writer_at_work()
     }
 
-    fn settle(&mut self) -> Result<(), StoreError> {
+    fn settle(&mut self) -> Result<()> {
         self.log.flush_newer()?;
         let end = &self.log.tail.end;
         let (last, number) = (end.last, last_number(&end.newer));
@@ -28,7 +28,7 @@ impl LocalChores for LockedRun<'_> {
         Ok(())
     }
 
-    fn clear_leftovers(&mut self, shown: Seq, now: Timestamp) -> Result<(), StoreError> {
+    fn clear_leftovers(&mut self, shown: Seq, now: Timestamp) -> Result<()> {
         if !self.has_leftovers()? {
             return Ok(());
         }
@@ -58,18 +58,18 @@ impl LocalChores for LockedRun<'_> {
         Ok(())
     }
 
-    fn restore_lost(&mut self) -> Result<Option<String>, StoreError> {
+    fn restore_lost(&mut self) -> Result<Option<String>> {
         // A power cut may have lost files of earlier records: their commits do not flush them, and usually only the
         // latest is checked.
         if self.log.lock.is_another_boot() { self.restore_all() } else { self.restore_latest().map(|()| None) }
     }
 
-    fn restore(&mut self, files: &[ActivityFile]) -> Result<(), StoreError> {
+    fn restore(&mut self, files: &[ActivityFile]) -> Result<()> {
         files.iter().try_for_each(|file| self.restore_activity(file))?;
         Ok(self.activities.sync()?)
     }
 
-    fn keep_text(&mut self, now: Timestamp) -> Result<(), StoreError> {
+    fn keep_text(&mut self, now: Timestamp) -> Result<()> {
         if let Some(kept) = keep_copy(&self.run.dir, RUN_FILE, now)? {
             let quarantine = self.run.dir.open_dir(QUARANTINE)?;
             self.log.note("a run.yaml with a change that a newer event had made otherwise", &quarantine, &kept);
@@ -77,7 +77,7 @@ impl LocalChores for LockedRun<'_> {
         Ok(())
     }
 
-    fn set_aside(&mut self, name: &str, now: Timestamp) -> Result<(), StoreError> {
+    fn set_aside(&mut self, name: &str, now: Timestamp) -> Result<()> {
         set_aside(&self.activities, name, &self.run.dir, now)?;
         Ok(())
     }
@@ -89,7 +89,7 @@ impl LocalChores for LockedRun<'_> {
 
 impl RunDir {
     /// Whether a writer that lives has released the lock and will publish what it appended.
-    pub(super) fn has_writer_at_work(&self) -> Result<bool, StoreError> {
+    pub(super) fn has_writer_at_work(&self) -> Result<bool> {
         let names = self.dir.names()?;
         Ok(names.iter().any(|name| is_run_tmp_of_one(name) && !self.is_of_dead_writer(name)))
     }
@@ -110,7 +110,7 @@ impl RunDir {
 
 impl LockedRun<'_> {
     /// Whether a temporary file of an earlier writer is there.
-    fn has_leftovers(&self) -> Result<bool, StoreError> {
+    fn has_leftovers(&self) -> Result<bool> {
         for name in self.run.dir.names()? {
             if [RUN_TMP, RUN_MERGE_TMP, LOG_TMP].contains(&&*name) || self.run.is_of_dead_writer(&name) {
                 return Ok(true);
@@ -121,7 +121,7 @@ impl LockedRun<'_> {
 
     /// Restores all activity files that a power cut damaged; runs once after each boot. Returns a warning if one could
     /// not be restored.
-    fn restore_all(&mut self) -> Result<Option<String>, StoreError> {
+    fn restore_all(&mut self) -> Result<Option<String>> {
         for file in ActivityFile::of_all(self.log.read()?.events()) {
             if let Err(error) = self.restore_activity(&file) {
                 // The log has the record. The next writer tries again.
@@ -132,7 +132,7 @@ impl LockedRun<'_> {
         Ok(None)
     }
 
-    fn restore_latest(&self) -> Result<(), StoreError> {
+    fn restore_latest(&self) -> Result<()> {
         let Some(event) = &self.log.tail.end.at else { return Ok(()) };
         for record in event.kind.records() {
             let lost = match self.is_lost(&record.number.file_name(&record.id())) {
@@ -148,7 +148,7 @@ impl LockedRun<'_> {
     }
 
     /// Writes an activity file if it is missing or was cut off. Any other difference is a person's edit and stays.
-    pub(super) fn restore_activity(&self, file: &ActivityFile) -> Result<(), StoreError> {
+    pub(super) fn restore_activity(&self, file: &ActivityFile) -> Result<()> {
         let found = match self.activities.read(&file.name, limits::ACTIVITY_BYTES * 2) {
             Ok(found) => found,
             Err(error @ DiskError::Io { .. }) => return Err(error.into()),

@@ -6,7 +6,7 @@ use crate::codec::{LogEnd, LogScan};
 use crate::disk::{Dir, DiskError, File, FilePart, FileType, Operation, Rename, read_exact_at};
 use crate::model::{Event, Number, RunId, Seq, Timestamp, limits};
 use crate::store::address::{Address, Document};
-use crate::store::error::StoreError;
+use crate::store::error::{Result, StoreError};
 use crate::store::local::layout::{ACTIVITIES, EVIDENCE, LOCK, LOG, QUARANTINE, RUN_FILE};
 use crate::store::local::lines::Read;
 use crate::store::local::lock::note_of;
@@ -42,7 +42,7 @@ impl RunDir {
     ///
     /// # Errors
     /// [`StoreError::Held`] when another process holds the lock for too long; others when files cannot be used.
-    pub fn lock(&self, request: &WriteRequest) -> Result<LockedRun<'_>, StoreError> {
+    pub fn lock(&self, request: &WriteRequest) -> Result<LockedRun<'_>> {
         let log = LockedLog::take(&self.dir, request)?;
         self.check_place()?;
         let (activities, _) = self.dir.ensure_dir(ACTIVITIES)?;
@@ -50,7 +50,7 @@ impl RunDir {
     }
 
     /// Fails with [`StoreError::Replaced`] if the run was moved away, or another directory took its place, before it was locked.
-    pub(super) fn check_place(&self) -> Result<(), StoreError> {
+    pub(super) fn check_place(&self) -> Result<()> {
         match self.runs.look(self.id.as_str()) {
             Ok(there) if there.is_same(&self.dir.stat()?) => return Ok(()),
             Err(error) if !error.is_not_found() => return Err(error.into()),
@@ -63,11 +63,11 @@ impl RunDir {
     ///
     /// # Errors
     /// [`StoreError`] when there is a log that cannot be read.
-    pub fn tail(&self, since: Seq) -> Result<Option<LogTail>, StoreError> {
+    pub fn tail(&self, since: Seq) -> Result<Option<LogTail>> {
         self.read(|file| LogTail::read(&**file, since))
     }
 
-    pub(super) fn read<T>(&self, read: impl FnOnce(&File) -> Read<T>) -> Result<Option<T>, StoreError> {
+    pub(super) fn read<T>(&self, read: impl FnOnce(&File) -> Read<T>) -> Result<Option<T>> {
         let Some(file) = self.dir.open_read(LOG)? else { return Ok(None) };
         read(&file).map(Some).map_err(|fault| unread(&self.dir, fault))
     }
@@ -107,28 +107,28 @@ impl StoredRun for RunDir {
         noted > 0 && self.dir.look(LOG).is_ok_and(|log| log.len != noted)
     }
 
-    fn text(&self) -> Result<Option<String>, StoreError> {
+    fn text(&self) -> Result<Option<String>> {
         Ok(self.dir.read_text(RUN_FILE, limits::RUN_BYTES)?)
     }
 
-    fn log(&self) -> Result<LogScan, StoreError> {
+    fn log(&self) -> Result<LogScan> {
         Ok(self.read(|file| scan(&**file))?.unwrap_or_default())
     }
 
-    fn end(&self, since: Seq) -> Result<Option<LogEnd>, StoreError> {
+    fn end(&self, since: Seq) -> Result<Option<LogEnd>> {
         Ok(self.tail(since)?.map(|tail| tail.end))
     }
 
-    fn orderly_end(&self, since: Seq) -> Result<Option<LogEnd>, StoreError> {
+    fn orderly_end(&self, since: Seq) -> Result<Option<LogEnd>> {
         let tail = self.read(|file| LogTail::orderly(&**file, since))?.flatten();
         Ok(tail.map(|tail| tail.end))
     }
 
-    fn log_from(&self, position: &mut ReadPosition, after: Seq) -> Result<LogScan, StoreError> {
+    fn log_from(&self, position: &mut ReadPosition, after: Seq) -> Result<LogScan> {
         Ok(self.read(|file| scan_from(&**file, position, after))?.unwrap_or_default())
     }
 
-    fn first_event(&self) -> Result<Option<Event>, StoreError> {
+    fn first_event(&self) -> Result<Option<Event>> {
         let Some(file) = self.dir.open_read(LOG)? else { return Ok(None) };
         let mut window = limits::TAIL_BYTES;
         let first = loop {
@@ -147,7 +147,7 @@ impl StoredRun for RunDir {
         }
     }
 
-    fn activity_names(&self) -> Result<Vec<(Number, String)>, StoreError> {
+    fn activity_names(&self) -> Result<Vec<(Number, String)>> {
         let Some(dir) = self.dir.find_dir(ACTIVITIES)? else { return Ok(Vec::new()) };
         let mut names = Vec::new();
         for name in dir.names()? {
@@ -159,12 +159,12 @@ impl StoredRun for RunDir {
         Ok(names)
     }
 
-    fn activity(&self, name: &str) -> Result<Option<String>, StoreError> {
+    fn activity(&self, name: &str) -> Result<Option<String>> {
         let Some(dir) = self.dir.find_dir(ACTIVITIES)? else { return Ok(None) };
         Ok(dir.read_text(name, limits::ACTIVITY_BYTES)?)
     }
 
-    fn evidence(&self) -> Result<Vec<(String, u64)>, StoreError> {
+    fn evidence(&self) -> Result<Vec<(String, u64)>> {
         let Some(dir) = self.dir.find_dir(EVIDENCE)? else { return Ok(Vec::new()) };
         let mut files = Vec::new();
         for name in dir.names()? {
@@ -178,7 +178,7 @@ impl StoredRun for RunDir {
         Ok(files)
     }
 
-    fn read_evidence(&self, name: &str, offset: u64, limit: usize) -> Result<Option<FilePart>, StoreError> {
+    fn read_evidence(&self, name: &str, offset: u64, limit: usize) -> Result<Option<FilePart>> {
         // One name: anything else could lead out of the directory.
         let is_one = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0']);
         if !is_one || name.len() > limits::NAME_BYTES {
@@ -190,7 +190,7 @@ impl StoredRun for RunDir {
         }
     }
 
-    fn begin(&self, request: &WriteRequest) -> Result<Box<dyn RunWriter + '_>, StoreError> {
+    fn begin(&self, request: &WriteRequest) -> Result<Box<dyn RunWriter + '_>> {
         Ok(Box::new(self.lock(request)?))
     }
 }
@@ -209,7 +209,7 @@ impl LockedRun<'_> {
     ///
     /// # Errors
     /// [`StoreError`] when the file cannot be read.
-    pub(super) fn is_lost(&self, name: &str) -> Result<bool, StoreError> {
+    pub(super) fn is_lost(&self, name: &str) -> Result<bool> {
         let Some((file, stat)) = self.activities.find_file(name)? else { return Ok(true) };
         let mut last = [0];
         if stat.len > 0 {
@@ -220,7 +220,7 @@ impl LockedRun<'_> {
     }
 
     /// Moves a leftover beside `run.yaml` into quarantine, if it exists.
-    pub(super) fn set_text_aside(&self, name: &str, now: Timestamp) -> Result<(), StoreError> {
+    pub(super) fn set_text_aside(&self, name: &str, now: Timestamp) -> Result<()> {
         if !self.run.dir.exists(name)? {
             return Ok(());
         }

@@ -7,7 +7,7 @@ use crate::disk::{NEW_FILE, Rename, flush, replace_unflushed};
 use crate::model::{Event, Number, RunId, Seq, Timestamp};
 use crate::store::batch::{ActivityFile, Batch, CommitReceipt, Merge, last_number};
 use crate::store::chores::LocalChores;
-use crate::store::error::StoreError;
+use crate::store::error::Result;
 use crate::store::local::layout::{ACTIVITIES, ACTIVITY_TMP, EVIDENCE, LOG, QUARANTINE, RUN_FILE, RUN_TMP};
 use crate::store::local::mend::set_aside;
 use crate::store::local::run_dir::LockedRun;
@@ -21,7 +21,7 @@ impl LockedRun<'_> {
     }
 
     /// The lines of the events after `since`, as they are in the log.
-    pub(in crate::store) fn lines_after(&self, since: Seq) -> Result<String, StoreError> {
+    pub(in crate::store) fn lines_after(&self, since: Seq) -> Result<String> {
         if self.log.tail.end.last <= since {
             return Ok(String::new());
         }
@@ -34,7 +34,7 @@ impl LockedRun<'_> {
     }
 
     /// Appends sealed lines that are durable elsewhere.
-    pub(in crate::store) fn append_unflushed(&mut self, lines: &str) -> Result<(), StoreError> {
+    pub(in crate::store) fn append_unflushed(&mut self, lines: &str) -> Result<()> {
         self.log.check_place()?;
         let before = self.log.tail.end.last;
         self.log.append(lines)?;
@@ -52,7 +52,7 @@ impl LockedRun<'_> {
         new: &str,
         files: &[ActivityFile],
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         for file in files {
             if self.activities.exists(&file.name)? {
                 continue;
@@ -66,19 +66,19 @@ impl LockedRun<'_> {
     }
 
     /// Removes `run.yaml`.
-    pub(in crate::store) fn remove_text(&self) -> Result<(), StoreError> {
+    pub(in crate::store) fn remove_text(&self) -> Result<()> {
         Ok(self.run.dir.remove(RUN_FILE)?)
     }
 
     /// Moves a copy into quarantine, so that another one takes its place, and returns where that is.
-    pub(in crate::store) fn set_copy_aside(mut self, now: Timestamp) -> Result<PathBuf, StoreError> {
+    pub(in crate::store) fn set_copy_aside(mut self, now: Timestamp) -> Result<PathBuf> {
         // The other one may be shorter. It would look as if an older version of it was put back.
         self.log.lock.forget_log();
         self.set_contents_aside(now)
     }
 
     /// Moves everything that the run has into quarantine, and returns where that is.
-    pub(in crate::store) fn set_contents_aside(self, now: Timestamp) -> Result<PathBuf, StoreError> {
+    pub(in crate::store) fn set_contents_aside(self, now: Timestamp) -> Result<PathBuf> {
         let dir = &self.run.dir;
         // The log last: without it the others look like those of a copy that is behind.
         for name in [RUN_FILE, ACTIVITIES, LOG] {
@@ -91,7 +91,7 @@ impl LockedRun<'_> {
 }
 
 impl RunWriter for LockedRun<'_> {
-    fn text(&self) -> Result<Option<String>, StoreError> {
+    fn text(&self) -> Result<Option<String>> {
         self.run.text()
     }
 
@@ -99,15 +99,15 @@ impl RunWriter for LockedRun<'_> {
         &self.log.tail.end
     }
 
-    fn read_end(&mut self, since: Seq) -> Result<(), StoreError> {
+    fn read_end(&mut self, since: Seq) -> Result<()> {
         self.log.reread_tail(since)
     }
 
-    fn log(&self) -> Result<LogScan, StoreError> {
+    fn log(&self) -> Result<LogScan> {
         self.log.read()
     }
 
-    fn with_text(&self, text: &str, enough: &dyn Fn(&Event) -> bool) -> Result<Vec<Event>, StoreError> {
+    fn with_text(&self, text: &str, enough: &dyn Fn(&Event) -> bool) -> Result<Vec<Event>> {
         self.log.with_text(text, enough)
     }
 
@@ -119,11 +119,11 @@ impl RunWriter for LockedRun<'_> {
         self.log.tail.len > 0 && self.log.tail.len == self.log.lock.log_len()
     }
 
-    fn is_free(&self, name: &str) -> Result<bool, StoreError> {
+    fn is_free(&self, name: &str) -> Result<bool> {
         Ok(!self.activities.exists(name)?)
     }
 
-    fn put_evidence(&mut self, name: &str, bytes: &[u8], now: Timestamp) -> Result<(), StoreError> {
+    fn put_evidence(&mut self, name: &str, bytes: &[u8], now: Timestamp) -> Result<()> {
         let (evidence, is_new) = self.run.dir.ensure_dir(EVIDENCE)?;
         if is_new {
             self.run.dir.sync()?;
@@ -145,7 +145,7 @@ impl RunWriter for LockedRun<'_> {
         Ok(evidence.sync()?)
     }
 
-    fn commit(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<CommitReceipt, StoreError> {
+    fn commit(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<CommitReceipt> {
         self.commit_batch(batch, merge)
     }
 
@@ -156,7 +156,7 @@ impl RunWriter for LockedRun<'_> {
         files: &[ActivityFile],
         now: Timestamp,
         merge: Merge<'_>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         // Recovery, step R3. Copies the log to a new file first: after a failed flush the kernel may report pages as clean
         // that never reached the disk, so only freshly written bytes can be flushed reliably.
         self.log.renew_once()?;

@@ -7,7 +7,7 @@ use crate::model::{RunHead, RunId, Seq, Timestamp};
 use crate::store::address::Address;
 use crate::store::batch::ActivityFile;
 use crate::store::chores::LocalChores as _;
-use crate::store::error::StoreError;
+use crate::store::error::{Result, StoreError};
 use crate::store::local::{LockedRun, Project, RunDir};
 use crate::store::request::WriteRequest;
 use crate::store::run_store::{RefreshScope, RunWriter as _, StoredRun as _};
@@ -17,12 +17,8 @@ use crate::store::shared::settle::left_until;
 
 /// What a `run.yaml` has to be so that it shows all events of its log: it was `text`, the log ends in `end`, which has the
 /// events that `text` does not show, and `log` reads all of it. `None` if a person has to look at it first.
-pub type ShowEvents = fn(
-    run: &RunId,
-    text: Option<String>,
-    end: &LogEnd,
-    log: &dyn Fn() -> Result<LogScan, StoreError>,
-) -> Option<ShownText>;
+pub type ShowEvents =
+    fn(run: &RunId, text: Option<String>, end: &LogEnd, log: &dyn Fn() -> Result<LogScan>) -> Option<ShownText>;
 
 /// The next `run.yaml` of a copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,12 +43,7 @@ pub(super) struct Copies {
 impl Copies {
     /// Brings the copy of a run up to date, or makes one; with a `mark`, to what the run had when its tip had that mark.
     /// Returns messages about what was moved to quarantine.
-    pub(super) fn catch_up(
-        &self,
-        id: &RunId,
-        mark: Option<&str>,
-        request: &WriteRequest,
-    ) -> Result<Vec<String>, StoreError> {
+    pub(super) fn catch_up(&self, id: &RunId, mark: Option<&str>, request: &WriteRequest) -> Result<Vec<String>> {
         let deadline = Instant::now() + request.wait;
         let Some(run) = self.existing(id)? else {
             let lines = match self.lines(id, Seq(1), mark, deadline) {
@@ -78,7 +69,7 @@ impl Copies {
     }
 
     /// Whether nothing is damaged or missing in the log of a copy. It is read only if another program may have changed it.
-    pub(super) fn is_whole(&self, run: &LockedRun<'_>, request: &WriteRequest) -> Result<bool, StoreError> {
+    pub(super) fn is_whole(&self, run: &LockedRun<'_>, request: &WriteRequest) -> Result<bool> {
         if self.project.is_copy_as_noted(run.id(), &request.boot) {
             return Ok(true);
         }
@@ -91,18 +82,18 @@ impl Copies {
     }
 
     /// The copy of a run, if there is one.
-    pub(super) fn existing(&self, id: &RunId) -> Result<Option<RunDir>, StoreError> {
+    pub(super) fn existing(&self, id: &RunId) -> Result<Option<RunDir>> {
         found(self.project.run(id))
     }
 
     /// The last position that the copy of a run has; 0 without a copy.
-    pub(super) fn last_of(&self, id: &RunId) -> Result<Seq, StoreError> {
+    pub(super) fn last_of(&self, id: &RunId) -> Result<Seq> {
         let Some(copy) = self.existing(id)? else { return Ok(Seq(0)) };
         copy.last()
     }
 
     /// Whether the copy of a run shows that it is open.
-    pub(super) fn is_open(&self, id: &RunId) -> Result<bool, StoreError> {
+    pub(super) fn is_open(&self, id: &RunId) -> Result<bool> {
         let Some(copy) = self.existing(id)? else { return Ok(false) };
         Ok(copy.text()?.is_some_and(|text| !shows_end(&text)))
     }
@@ -114,7 +105,7 @@ impl Copies {
         mark: Option<&str>,
         deadline: Instant,
         now: Timestamp,
-    ) -> Result<CopyComparison, StoreError> {
+    ) -> Result<CopyComparison> {
         let (last, at) = (run.end().last, run.end().at.clone());
         // From the last event of the copy on, to see that both logs have the same one.
         let id = run.id().clone();
@@ -144,7 +135,7 @@ impl Copies {
     }
 
     /// Makes the copy of a run that has these lines.
-    pub(super) fn make(&self, id: &RunId, lines: &str, request: &WriteRequest) -> Result<(), StoreError> {
+    pub(super) fn make(&self, id: &RunId, lines: &str, request: &WriteRequest) -> Result<()> {
         let run = self.project.make_run_dir(id)?;
         let mut locked = run.lock(request)?;
         // Another process may have made it meanwhile, or have died before it had all lines.
@@ -155,13 +146,7 @@ impl Copies {
     }
 
     /// Makes the copy of a run that was just begun with these lines, and has this `run.yaml`.
-    pub(super) fn make_new(
-        &self,
-        id: &RunId,
-        lines: &str,
-        text: &str,
-        request: &WriteRequest,
-    ) -> Result<(), StoreError> {
+    pub(super) fn make_new(&self, id: &RunId, lines: &str, text: &str, request: &WriteRequest) -> Result<()> {
         let run = self.project.make_run_dir(id)?;
         let mut locked = run.lock(request)?;
         locked.append_unflushed(lines)?;
@@ -170,7 +155,7 @@ impl Copies {
     }
 
     /// Appends lines that the carrier has, and shows their events in the files of the copy.
-    pub(super) fn append(&self, run: &mut LockedRun<'_>, lines: &str, now: Timestamp) -> Result<(), StoreError> {
+    pub(super) fn append(&self, run: &mut LockedRun<'_>, lines: &str, now: Timestamp) -> Result<()> {
         self.check(run.id(), run.end().last, lines)?;
         if !lines.is_empty() {
             run.append_unflushed(lines)?;
@@ -179,7 +164,7 @@ impl Copies {
     }
 
     /// Shows in the files of a copy what its log has.
-    pub(super) fn show(&self, run: &mut LockedRun<'_>, now: Timestamp) -> Result<(), StoreError> {
+    pub(super) fn show(&self, run: &mut LockedRun<'_>, now: Timestamp) -> Result<()> {
         let old = text_of(run)?;
         let shown = old.as_deref().and_then(RunText::shown_in);
         if shown.is_some() && shown >= Some(run.end().last) {
@@ -197,14 +182,14 @@ impl Copies {
     }
 
     /// The runs of `scope` that the carrier has.
-    pub(super) fn tips(&self, scope: RefreshScope, left: Duration) -> Result<Vec<Tip>, StoreError> {
+    pub(super) fn tips(&self, scope: RefreshScope, left: Duration) -> Result<Vec<Tip>> {
         let mut tips = self.carrier.tips(scope, left).map_err(|error| self.no_answer(error))?;
         tips.retain(|tip| !is_of_a_trial(&tip.run));
         Ok(tips)
     }
 
     /// The lines of a run from `first` on.
-    fn lines(&self, id: &RunId, first: Seq, mark: Option<&str>, deadline: Instant) -> Result<String, StoreError> {
+    fn lines(&self, id: &RunId, first: Seq, mark: Option<&str>, deadline: Instant) -> Result<String> {
         match self.carrier.lines(id, first, mark, left_until(deadline)) {
             Ok(Some(lines)) => Ok(lines),
             Ok(None) => Err(StoreError::Lost { run: id.clone(), at: self.carrier.address() }),
@@ -213,7 +198,7 @@ impl Copies {
     }
 
     /// Refuses lines of the carrier that are no events, or do not follow each other. flow did not write them.
-    pub(super) fn check(&self, id: &RunId, after: Seq, lines: &str) -> Result<(), StoreError> {
+    pub(super) fn check(&self, id: &RunId, after: Seq, lines: &str) -> Result<()> {
         let scan = LogScan::parse(lines.as_bytes());
         let mut last = after;
         let mut follows = scan.skipped.is_empty() && (lines.ends_with('\n') || lines.is_empty() && after > Seq(0));
@@ -234,7 +219,7 @@ impl Copies {
 }
 
 /// A run, if there is one.
-pub(super) fn found(run: Result<RunDir, StoreError>) -> Result<Option<RunDir>, StoreError> {
+pub(super) fn found(run: Result<RunDir>) -> Result<Option<RunDir>> {
     match run {
         Err(error) if error.is_not_found() => Ok(None),
         run => run.map(Some),
@@ -255,7 +240,7 @@ pub(super) fn undamaged(text: Option<String>) -> Option<String> {
 }
 
 /// The `run.yaml` of a copy, which is removed if it is damaged.
-pub(super) fn text_of(run: &LockedRun<'_>) -> Result<Option<String>, StoreError> {
+pub(super) fn text_of(run: &LockedRun<'_>) -> Result<Option<String>> {
     let Some(text) = run.text()? else { return Ok(None) };
     let text = undamaged(Some(text));
     if text.is_none() {

@@ -2,7 +2,7 @@
 
 use crate::model::RunId;
 use crate::store::address::Document;
-use crate::store::error::{HiddenRun, StoreError};
+use crate::store::error::{HiddenRun, Result, StoreError};
 use crate::store::local::RunDir;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::StoredRun as _;
@@ -16,11 +16,11 @@ impl Shared {
     ///
     /// # Errors
     /// [`StoreError::Hidden`] when both went on in different ways; others as of asking.
-    pub fn goes_on(&self, id: &RunId, request: &WriteRequest) -> Result<bool, StoreError> {
+    pub fn goes_on(&self, id: &RunId, request: &WriteRequest) -> Result<bool> {
         self.copies.goes_on(id, request)
     }
 
-    pub(super) fn all_hidden(&self) -> Result<Vec<HiddenRun>, StoreError> {
+    pub(super) fn all_hidden(&self) -> Result<Vec<HiddenRun>> {
         let mut hidden = Vec::new();
         for id in self.copies.here.run_ids()? {
             if let Ok(copy) = self.copies.project.run(&id) {
@@ -48,7 +48,7 @@ impl Copies {
     }
 
     /// As [`Shared::goes_on`].
-    pub(super) fn goes_on(&self, id: &RunId, request: &WriteRequest) -> Result<bool, StoreError> {
+    pub(super) fn goes_on(&self, id: &RunId, request: &WriteRequest) -> Result<bool> {
         let Some(copy) = self.existing(id)? else { return Ok(false) };
         match self.hidden_now(&copy, request)? {
             Some(hidden) if !hidden.goes_on => Err(StoreError::Hidden(hidden)),
@@ -57,7 +57,7 @@ impl Copies {
     }
 
     /// The same by what the store has: the copy may be behind.
-    pub(super) fn hidden_now(&self, copy: &RunDir, request: &WriteRequest) -> Result<Option<HiddenRun>, StoreError> {
+    pub(super) fn hidden_now(&self, copy: &RunDir, request: &WriteRequest) -> Result<Option<HiddenRun>> {
         if self.hidden_by(copy).is_none() {
             return Ok(None);
         }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::codec::{LogScan, RunText, is_of_another_program};
 use crate::model::{RunId, Seq};
 use crate::store::address::Document;
-use crate::store::error::StoreError;
+use crate::store::error::{Result, StoreError};
 use crate::store::local::RunDir;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::StoredRun as _;
@@ -28,7 +28,7 @@ impl Shared {
     /// [`StoreError::NoRun`], [`StoreError::Hidden`] when the run of this checkout is another one than the copy,
     /// [`StoreError::DamagedLog`] for a log that has to be repaired first, [`StoreError::Taken`] when
     /// the store has another run of this id, [`StoreError::WorkTaken`]; nothing has changed then. Others as of a commit.
-    pub fn take_in(&self, id: &RunId, work: Vec<WorkKey>, request: &WriteRequest) -> Result<Seq, StoreError> {
+    pub fn take_in(&self, id: &RunId, work: Vec<WorkKey>, request: &WriteRequest) -> Result<Seq> {
         let last = self.copies.take_in(id, work, request)?;
         self.remember_found(id);
         Ok(last)
@@ -52,7 +52,7 @@ impl Copies {
     ///
     /// # Errors
     /// [`StoreError::NotMoved`] when the store refuses the run; others as for [`Shared::take_in`].
-    pub(super) fn finish_push(&self, id: &RunId, request: &WriteRequest) -> Result<(), StoreError> {
+    pub(super) fn finish_push(&self, id: &RunId, request: &WriteRequest) -> Result<()> {
         let Some(work) = self.project.pushing(id) else { return Ok(()) };
         match self.take_in(id, work, request) {
             Ok(_) => Ok(()),
@@ -64,7 +64,7 @@ impl Copies {
     }
 
     /// As [`Shared::take_in`].
-    fn take_in(&self, id: &RunId, work: Vec<WorkKey>, request: &WriteRequest) -> Result<Seq, StoreError> {
+    fn take_in(&self, id: &RunId, work: Vec<WorkKey>, request: &WriteRequest) -> Result<Seq> {
         let goes_on = self.goes_on(id, request)?;
         let local = found(self.here.run(id))?;
         // Held until the end: other writers here wait, and find the log gone.
@@ -115,7 +115,7 @@ impl Copies {
         local: Option<&'a RunDir>,
         copy: Option<&'a RunDir>,
         goes_on: bool,
-    ) -> Result<MovedRun<'a>, StoreError> {
+    ) -> Result<MovedRun<'a>> {
         let is_in_doubt = copy.is_some() && (goes_on || self.project.pushing(id).is_some());
         let is_local = match (local, copy) {
             (Some(local), Some(copy)) => is_in_doubt && is_beginning_of(copy, local)?,
@@ -131,7 +131,7 @@ impl Copies {
     }
 
     /// Puts the lines that the store lacks.
-    fn send(&self, source: &MovedRun<'_>, work: Vec<WorkKey>, request: &WriteRequest) -> Result<(), StoreError> {
+    fn send(&self, source: &MovedRun<'_>, work: Vec<WorkKey>, request: &WriteRequest) -> Result<()> {
         let MovedRun { run, lines, .. } = source;
         let id = run.id();
         let deadline = Instant::now() + request.wait;
@@ -184,7 +184,7 @@ impl Copies {
     }
 
     /// The files that these lines name as evidence, those that are as they were recorded and that the carrier keeps.
-    fn evidence_in(&self, run: &RunDir, lines: &str) -> Result<Vec<Vec<u8>>, StoreError> {
+    fn evidence_in(&self, run: &RunDir, lines: &str) -> Result<Vec<Vec<u8>>> {
         let mut files = Vec::new();
         for event in LogScan::parse(lines.as_bytes()).events() {
             for kept in event.kind.records().iter().flat_map(|record| &record.evidence) {
@@ -211,7 +211,7 @@ impl MovedRun<'_> {
 }
 
 /// Whether the log of a copy is the beginning of the log of a run that is here.
-fn is_beginning_of(copy: &RunDir, run: &RunDir) -> Result<bool, StoreError> {
+fn is_beginning_of(copy: &RunDir, run: &RunDir) -> Result<bool> {
     let Some(whole) = run.log_bytes()? else { return Ok(false) };
     Ok(own_lines(&whole).starts_with(&copy.log_bytes()?.unwrap_or_default()))
 }
@@ -228,7 +228,7 @@ pub(super) fn own_lines(log: &[u8]) -> Vec<u8> {
 }
 
 /// The lines of a run. Where some are damaged or missing, nothing is sent: it would stay so for all machines.
-fn whole_log(run: &RunDir) -> Result<String, StoreError> {
+fn whole_log(run: &RunDir) -> Result<String> {
     let bytes = run.log_bytes()?.unwrap_or_default();
     // Before other lines are left out, so that the number is that of the file.
     if let Some(line) = LogScan::parse(&bytes).damaged().next() {
@@ -245,7 +245,7 @@ fn whole_log(run: &RunDir) -> Result<String, StoreError> {
 }
 
 /// Refuses a run of this checkout whose `run.yaml` shows events that its log has lost.
-fn refuse_lost_end(run: &RunDir, lines: &str) -> Result<(), StoreError> {
+fn refuse_lost_end(run: &RunDir, lines: &str) -> Result<()> {
     let last = LogScan::parse(lines.as_bytes()).last_seq();
     let shown = run.text()?.as_deref().and_then(RunText::shown_in);
     match shown {

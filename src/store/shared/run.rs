@@ -9,7 +9,7 @@ use crate::disk::FilePart;
 use crate::model::{Event, KeptEvidence, Number, RunId, Seq, limits};
 use crate::store::address::{Address, Document};
 use crate::store::displaced::DisplacedEvents;
-use crate::store::error::{HiddenRun, StoreError};
+use crate::store::error::{HiddenRun, Result, StoreError};
 use crate::store::local::RunDir;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::{AsOf, BroughtEvidence, ReadPosition, RunParts, RunWriter, StoredRun};
@@ -56,43 +56,43 @@ impl StoredRun for SharedRun {
         self.copy.is_log_changed()
     }
 
-    fn text(&self) -> Result<Option<String>, StoreError> {
+    fn text(&self) -> Result<Option<String>> {
         Ok(undamaged(self.copy.text()?))
     }
 
-    fn log(&self) -> Result<LogScan, StoreError> {
+    fn log(&self) -> Result<LogScan> {
         self.copy.log()
     }
 
-    fn end(&self, since: Seq) -> Result<Option<LogEnd>, StoreError> {
+    fn end(&self, since: Seq) -> Result<Option<LogEnd>> {
         self.copy.end(since)
     }
 
-    fn orderly_end(&self, since: Seq) -> Result<Option<LogEnd>, StoreError> {
+    fn orderly_end(&self, since: Seq) -> Result<Option<LogEnd>> {
         self.copy.orderly_end(since)
     }
 
-    fn log_from(&self, position: &mut ReadPosition, after: Seq) -> Result<LogScan, StoreError> {
+    fn log_from(&self, position: &mut ReadPosition, after: Seq) -> Result<LogScan> {
         self.copy.log_from(position, after)
     }
 
-    fn first_event(&self) -> Result<Option<Event>, StoreError> {
+    fn first_event(&self) -> Result<Option<Event>> {
         self.copy.first_event()
     }
 
-    fn activity_names(&self) -> Result<Vec<(Number, String)>, StoreError> {
+    fn activity_names(&self) -> Result<Vec<(Number, String)>> {
         self.copy.activity_names()
     }
 
-    fn activity(&self, name: &str) -> Result<Option<String>, StoreError> {
+    fn activity(&self, name: &str) -> Result<Option<String>> {
         self.copy.activity(name)
     }
 
-    fn evidence(&self) -> Result<Vec<(String, u64)>, StoreError> {
+    fn evidence(&self) -> Result<Vec<(String, u64)>> {
         self.copy.evidence()
     }
 
-    fn read_evidence(&self, name: &str, offset: u64, limit: usize) -> Result<Option<FilePart>, StoreError> {
+    fn read_evidence(&self, name: &str, offset: u64, limit: usize) -> Result<Option<FilePart>> {
         self.copy.read_evidence(name, offset, limit)
     }
 
@@ -100,7 +100,7 @@ impl StoredRun for SharedRun {
         self.copies.carrier.evidence_limit()
     }
 
-    fn bring_evidence(&self, kept: &[KeptEvidence], request: &WriteRequest) -> Result<BroughtEvidence, StoreError> {
+    fn bring_evidence(&self, kept: &[KeptEvidence], request: &WriteRequest) -> Result<BroughtEvidence> {
         let deadline = Instant::now() + request.wait;
         let mut brought = BroughtEvidence::default();
         for kept in kept {
@@ -126,7 +126,7 @@ impl StoredRun for SharedRun {
         self.is_current.load(Ordering::Relaxed)
     }
 
-    fn catch_up(&self, request: &WriteRequest) -> Result<Vec<String>, StoreError> {
+    fn catch_up(&self, request: &WriteRequest) -> Result<Vec<String>> {
         self.copies.finish_push(self.id(), request)?;
         let notes = self.copies.catch_up(self.id(), None, request)?;
         self.is_current.store(true, Ordering::Relaxed);
@@ -149,7 +149,7 @@ impl StoredRun for SharedRun {
         self.copies.displaced_from(&self.copy)
     }
 
-    fn begin(&self, request: &WriteRequest) -> Result<Box<dyn RunWriter + '_>, StoreError> {
+    fn begin(&self, request: &WriteRequest) -> Result<Box<dyn RunWriter + '_>> {
         let deadline = Instant::now() + request.wait;
         self.copies.finish_push(self.id(), request)?;
         if let Some(hidden) = self.copies.hidden_now(&self.copy, request)? {

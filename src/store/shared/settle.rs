@@ -4,7 +4,7 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::store::error::StoreError;
+use crate::store::error::{Result, StoreError};
 use crate::store::pause::pause_after;
 use crate::store::shared::carrier::{Carrier, Put, PutAnswer};
 
@@ -23,7 +23,7 @@ pub(super) enum PositionOwner {
 /// # Errors
 /// [`StoreError::Unreached`], [`StoreError::Refused`] and [`StoreError::WorkTaken`]: nothing was written. [`StoreError::Unconfirmed`] when the
 /// time is up before it is known. [`StoreError::Lost`] when the run is gone.
-pub(super) fn settle(carrier: &dyn Carrier, put: &Put<'_>, deadline: Instant) -> Result<PositionOwner, StoreError> {
+pub(super) fn settle(carrier: &dyn Carrier, put: &Put<'_>, deadline: Instant) -> Result<PositionOwner> {
     let mut tries = 0;
     // Whether an earlier try may have written the lines, or may still do so.
     let mut is_in_doubt = false;

@@ -11,7 +11,7 @@ use crate::codec::seal;
 use crate::model::{RunId, RunSummary, Seq, Timestamp, first_few};
 use crate::store::address::Address;
 use crate::store::batch::NewRun;
-use crate::store::error::{HiddenRun, StoreError};
+use crate::store::error::{HiddenRun, Result, StoreError};
 use crate::store::flaw::StoreFlaw;
 use crate::store::local::Project;
 use crate::store::pruned::PrunedRun;
@@ -66,13 +66,7 @@ impl Shared {
     ///
     /// # Errors
     /// [`StoreError`] when the directory of the copies cannot be used.
-    pub fn new(
-        here: Project,
-        carrier: Box<dyn Carrier>,
-        show: ShowEvents,
-        of: &str,
-        now: Timestamp,
-    ) -> Result<Self, StoreError> {
+    pub fn new(here: Project, carrier: Box<dyn Carrier>, show: ShowEvents, of: &str, now: Timestamp) -> Result<Self> {
         let mut project = here.copies()?;
         let (known, mut put_aside) = (project.store_of_copies(), None);
         if known.as_deref() != Some(of) {
@@ -92,7 +86,7 @@ impl Shared {
     ///
     /// # Errors
     /// When they cannot be listed.
-    pub fn ids_of_copies(&self) -> Result<BTreeSet<RunId>, StoreError> {
+    pub fn ids_of_copies(&self) -> Result<BTreeSet<RunId>> {
         Ok(self.copies.project.run_dirs()?.into_iter().collect())
     }
 
@@ -128,7 +122,7 @@ impl Shared {
     }
 
     /// Of these copies the ones that were copies of runs: not empty, and not about to become shared.
-    fn with_events(&self, copies: &BTreeSet<RunId>) -> Result<BTreeSet<RunId>, StoreError> {
+    fn with_events(&self, copies: &BTreeSet<RunId>) -> Result<BTreeSet<RunId>> {
         let mut runs = BTreeSet::new();
         for id in copies {
             if self.copies.project.pushing(id).is_none() && self.copies.last_of(id)? > Seq(0) {
@@ -142,7 +136,7 @@ impl Shared {
     ///
     /// # Errors
     /// When the copies cannot be listed.
-    pub fn ids_in_store(&self) -> Result<usize, StoreError> {
+    pub fn ids_in_store(&self) -> Result<usize> {
         let copies = self.with_events(&self.ids_of_copies()?)?;
         Ok(copies.difference(&self.seen().lost).count())
     }
@@ -173,12 +167,7 @@ impl Shared {
     }
 
     /// Brings the copy of each run up to date whose mark has changed, or that is open here and not listed.
-    fn catch_up_changed(
-        &self,
-        scope: RefreshScope,
-        tips: Vec<Tip>,
-        request: &WriteRequest,
-    ) -> Result<Vec<String>, StoreError> {
+    fn catch_up_changed(&self, scope: RefreshScope, tips: Vec<Tip>, request: &WriteRequest) -> Result<Vec<String>> {
         let (mut before, copies) = (self.seen(), self.ids_of_copies()?);
         let (mut seen, mut notes) =
             (SeenStore { at: Some(request.writer.since), reached: true, ..SeenStore::default() }, vec![]);
@@ -220,7 +209,7 @@ impl Shared {
     }
 
     /// The runs that are open by their copies, but those that are being moved into the store.
-    fn open_copies(&self) -> Result<BTreeSet<RunId>, StoreError> {
+    fn open_copies(&self) -> Result<BTreeSet<RunId>> {
         let MaybeOpen { known, ids, .. } = self.copies.project.maybe_open(None)?;
         let mut open: BTreeSet<_> = known.into_iter().map(|run| run.head.run_id).collect();
         for id in ids {
@@ -241,7 +230,7 @@ impl Shared {
         request: &WriteRequest,
         notes: &mut Vec<String>,
         lost: &mut BTreeSet<RunId>,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         match self.copies.catch_up(run, mark, request) {
             Ok(more) => {
                 notes.extend(more);
@@ -264,7 +253,7 @@ impl Shared {
 }
 
 impl RunStore for Shared {
-    fn ids(&self) -> Result<Vec<RunId>, StoreError> {
+    fn ids(&self) -> Result<Vec<RunId>> {
         let mut ids = self.copies.here.run_ids()?;
         ids.extend(self.copies.project.run_ids()?);
         ids.sort_unstable();
@@ -272,7 +261,7 @@ impl RunStore for Shared {
         Ok(ids)
     }
 
-    fn open(&self, id: &RunId) -> Result<Box<dyn StoredRun>, StoreError> {
+    fn open(&self, id: &RunId) -> Result<Box<dyn StoredRun>> {
         match self.copies.existing(id)? {
             Some(copy) => {
                 let is_lost = self.seen.lock().unwrap_or_else(PoisonError::into_inner).lost.contains(id);
@@ -282,11 +271,7 @@ impl RunStore for Shared {
         }
     }
 
-    fn stamps(
-        &self,
-        ids: Option<&[RunId]>,
-        due: &dyn Fn(&RunId) -> bool,
-    ) -> Result<Vec<(RunId, RunStamp)>, StoreError> {
+    fn stamps(&self, ids: Option<&[RunId]>, due: &dyn Fn(&RunId) -> bool) -> Result<Vec<(RunId, RunStamp)>> {
         let copies = &self.copies.project;
         let Some(ids) = ids else {
             let shared = self.ids_of_copies()?;
@@ -311,7 +296,7 @@ impl RunStore for Shared {
         request: &WriteRequest,
         _: Option<&str>,
         propose: &mut dyn FnMut(usize) -> Option<NewRun>,
-    ) -> Result<Box<dyn StoredRun>, StoreError> {
+    ) -> Result<Box<dyn StoredRun>> {
         let deadline = Instant::now() + request.wait;
         // A copy that is behind must not be the reason why a run is refused.
         self.refresh(RefreshScope::Open, request)?;
@@ -338,15 +323,15 @@ impl RunStore for Shared {
         Err(refusal)
     }
 
-    fn pruned(&self, id: &RunId) -> Result<Option<PrunedRun>, StoreError> {
+    fn pruned(&self, id: &RunId) -> Result<Option<PrunedRun>> {
         self.copies.here.pruned(id)
     }
 
-    fn pruned_named(&self, name: &str) -> Result<Option<PrunedRun>, StoreError> {
+    fn pruned_named(&self, name: &str) -> Result<Option<PrunedRun>> {
         self.copies.here.pruned_named(name)
     }
 
-    fn maybe_open(&self, outside: Option<&str>) -> Result<MaybeOpen, StoreError> {
+    fn maybe_open(&self, outside: Option<&str>) -> Result<MaybeOpen> {
         let mut both = self.copies.here.maybe_open(outside)?;
         let shared = self.ids_of_copies()?;
         let is_here_alone = |id: &RunId| !shared.contains(id);
@@ -363,7 +348,7 @@ impl RunStore for Shared {
         Ok(both)
     }
 
-    fn listing(&self, known: &(dyn Fn(Vec<RunSummary>) + Sync)) -> Result<Vec<RunId>, StoreError> {
+    fn listing(&self, known: &(dyn Fn(Vec<RunSummary>) + Sync)) -> Result<Vec<RunId>> {
         let shared = self.ids_of_copies()?;
         let mut others = self.copies.here.listing(&|mut finished| {
             finished.retain(|run| !shared.contains(&run.head.run_id));
@@ -382,7 +367,7 @@ impl RunStore for Shared {
         if self.is_shared(id) { Some(Self::as_of(self)) } else { None }
     }
 
-    fn hidden(&self) -> Result<Vec<HiddenRun>, StoreError> {
+    fn hidden(&self) -> Result<Vec<HiddenRun>> {
         self.all_hidden()
     }
 
@@ -402,7 +387,7 @@ impl RunStore for Shared {
         self.copies.carrier.patience()
     }
 
-    fn refresh(&self, scope: RefreshScope, request: &WriteRequest) -> Result<Vec<String>, StoreError> {
+    fn refresh(&self, scope: RefreshScope, request: &WriteRequest) -> Result<Vec<String>> {
         let deadline = Instant::now() + request.wait;
         match self.copies.tips(scope, left_until(deadline)) {
             Ok(tips) => {
@@ -422,14 +407,14 @@ impl RunStore for Shared {
         of: Option<&RunId>,
         work_of: &dyn Fn(&RunId) -> Vec<WorkKey>,
         request: &WriteRequest,
-    ) -> Result<Vec<StoreFlaw>, StoreError> {
+    ) -> Result<Vec<StoreFlaw>> {
         match of {
             Some(run) => self.flaws_of_one(run, work_of, Instant::now() + request.wait),
             None => self.all_flaws(work_of, request),
         }
     }
 
-    fn bring_unlisted(&self, run: &RunId, request: &WriteRequest) -> Result<bool, StoreError> {
+    fn bring_unlisted(&self, run: &RunId, request: &WriteRequest) -> Result<bool> {
         let deadline = Instant::now() + request.wait;
         if self.copies.existing(run)?.is_some() || self.is_here(run) {
             return Ok(false);
@@ -442,7 +427,7 @@ impl RunStore for Shared {
         Ok(true)
     }
 
-    fn put_again(&self, run: &RunId, work: Vec<WorkKey>, request: &WriteRequest) -> Result<(), StoreError> {
+    fn put_again(&self, run: &RunId, work: Vec<WorkKey>, request: &WriteRequest) -> Result<()> {
         self.take_in(run, work, request).map(drop)
     }
 

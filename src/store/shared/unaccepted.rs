@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::model::{RunId, RunSummary};
 use crate::store::address::Address;
 use crate::store::batch::NewRun;
-use crate::store::error::{StoreError, UnacceptedStore};
+use crate::store::error::{Result, StoreError, UnacceptedStore};
 use crate::store::local::Project;
 use crate::store::pruned::PrunedRun;
 use crate::store::request::WriteRequest;
@@ -31,23 +31,19 @@ impl UnacceptedRuns {
 }
 
 impl RunStore for UnacceptedRuns {
-    fn ids(&self) -> Result<Vec<RunId>, StoreError> {
+    fn ids(&self) -> Result<Vec<RunId>> {
         self.here.ids()
     }
 
-    fn open(&self, id: &RunId) -> Result<Box<dyn StoredRun>, StoreError> {
+    fn open(&self, id: &RunId) -> Result<Box<dyn StoredRun>> {
         self.here.open(id)
     }
 
-    fn each(&self, ids: &[RunId], visit: Visit<'_>) -> Result<(), StoreError> {
+    fn each(&self, ids: &[RunId], visit: Visit<'_>) -> Result<()> {
         self.here.each(ids, visit)
     }
 
-    fn stamps(
-        &self,
-        ids: Option<&[RunId]>,
-        due: &dyn Fn(&RunId) -> bool,
-    ) -> Result<Vec<(RunId, RunStamp)>, StoreError> {
+    fn stamps(&self, ids: Option<&[RunId]>, due: &dyn Fn(&RunId) -> bool) -> Result<Vec<(RunId, RunStamp)>> {
         self.here.stamps(ids, due)
     }
 
@@ -64,23 +60,23 @@ impl RunStore for UnacceptedRuns {
         _: &WriteRequest,
         _: Option<&str>,
         _: &mut dyn FnMut(usize) -> Option<NewRun>,
-    ) -> Result<Box<dyn StoredRun>, StoreError> {
+    ) -> Result<Box<dyn StoredRun>> {
         Err(self.refusal(true))
     }
 
-    fn pruned(&self, id: &RunId) -> Result<Option<PrunedRun>, StoreError> {
+    fn pruned(&self, id: &RunId) -> Result<Option<PrunedRun>> {
         self.here.pruned(id)
     }
 
-    fn pruned_named(&self, name: &str) -> Result<Option<PrunedRun>, StoreError> {
+    fn pruned_named(&self, name: &str) -> Result<Option<PrunedRun>> {
         self.here.pruned_named(name)
     }
 
-    fn maybe_open(&self, outside: Option<&str>) -> Result<MaybeOpen, StoreError> {
+    fn maybe_open(&self, outside: Option<&str>) -> Result<MaybeOpen> {
         self.here.maybe_open(outside)
     }
 
-    fn listing(&self, known: &(dyn Fn(Vec<RunSummary>) + Sync)) -> Result<Vec<RunId>, StoreError> {
+    fn listing(&self, known: &(dyn Fn(Vec<RunSummary>) + Sync)) -> Result<Vec<RunId>> {
         self.here.listing(known)
     }
 
@@ -97,7 +93,7 @@ impl RunStore for UnacceptedRuns {
         Some(&self.named)
     }
 
-    fn refresh(&self, _: RefreshScope, _: &WriteRequest) -> Result<Vec<String>, StoreError> {
+    fn refresh(&self, _: RefreshScope, _: &WriteRequest) -> Result<Vec<String>> {
         Err(self.refusal(false))
     }
 

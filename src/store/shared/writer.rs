@@ -6,7 +6,7 @@ use crate::codec::{LogEnd, LogScan};
 use crate::model::{Event, Explain as _, Number, Seq, Timestamp};
 use crate::store::batch::{ActivityFile, Batch, CommitReceipt, Merge};
 use crate::store::chores::LocalChores;
-use crate::store::error::StoreError;
+use crate::store::error::{Result, StoreError};
 use crate::store::local::LockedRun;
 use crate::store::run_store::RunWriter;
 use crate::store::shared::carrier::{Put, window_of};
@@ -38,7 +38,7 @@ impl<'a> SharedWriter<'a> {
 }
 
 impl RunWriter for SharedWriter<'_> {
-    fn text(&self) -> Result<Option<String>, StoreError> {
+    fn text(&self) -> Result<Option<String>> {
         self.copy.text()
     }
 
@@ -46,15 +46,15 @@ impl RunWriter for SharedWriter<'_> {
         self.copy.end()
     }
 
-    fn read_end(&mut self, since: Seq) -> Result<(), StoreError> {
+    fn read_end(&mut self, since: Seq) -> Result<()> {
         self.copy.read_end(since)
     }
 
-    fn log(&self) -> Result<LogScan, StoreError> {
+    fn log(&self) -> Result<LogScan> {
         RunWriter::log(&self.copy)
     }
 
-    fn with_text(&self, text: &str, enough: &dyn Fn(&Event) -> bool) -> Result<Vec<Event>, StoreError> {
+    fn with_text(&self, text: &str, enough: &dyn Fn(&Event) -> bool) -> Result<Vec<Event>> {
         self.copy.with_text(text, enough)
     }
 
@@ -66,17 +66,17 @@ impl RunWriter for SharedWriter<'_> {
         self.copy.is_as_left()
     }
 
-    fn is_free(&self, name: &str) -> Result<bool, StoreError> {
+    fn is_free(&self, name: &str) -> Result<bool> {
         self.copy.is_free(name)
     }
 
-    fn put_evidence(&mut self, name: &str, bytes: &[u8], now: Timestamp) -> Result<(), StoreError> {
+    fn put_evidence(&mut self, name: &str, bytes: &[u8], now: Timestamp) -> Result<()> {
         self.copy.put_evidence(name, bytes, now)?;
         self.evidence.push(bytes.to_vec());
         Ok(())
     }
 
-    fn commit(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<CommitReceipt, StoreError> {
+    fn commit(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<CommitReceipt> {
         let run = self.copy.id().clone();
         let lines = batch.sealed(self.copy.end().last)?;
         batch.refuse_full(&run)?;
@@ -123,7 +123,7 @@ impl RunWriter for SharedWriter<'_> {
         files: &[ActivityFile],
         now: Timestamp,
         merge: Merge<'_>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         self.copy.roll_forward(old, new, files, now, merge)
     }
 

@@ -1,7 +1,7 @@
 //! What is noted of a store that several machines share.
 
 use crate::disk::replace_unflushed;
-use crate::store::error::StoreError;
+use crate::store::error::Result;
 use crate::store::local::layout::{CACHE, SEEN_AT_CARRIER, STORE_OF_COPIES};
 use crate::store::local::project::Project;
 
@@ -18,7 +18,7 @@ impl Project {
     }
 
     /// Keeps which store the copies of shared runs are from.
-    pub(in crate::store) fn keep_store_of_copies(&self, of: &str) -> Result<(), StoreError> {
+    pub(in crate::store) fn keep_store_of_copies(&self, of: &str) -> Result<()> {
         Ok(replace_unflushed(&self.cache()?, STORE_OF_COPIES, of)?)
     }
 
@@ -28,7 +28,7 @@ impl Project {
     }
 
     /// Keeps what was seen when a store that several machines share was asked.
-    pub(in crate::store) fn keep_seen_at_carrier(&self, text: &str) -> Result<(), StoreError> {
+    pub(in crate::store) fn keep_seen_at_carrier(&self, text: &str) -> Result<()> {
         Ok(replace_unflushed(&self.cache()?, SEEN_AT_CARRIER, text)?)
     }
 }

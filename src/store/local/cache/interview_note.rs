@@ -2,7 +2,7 @@
 //! and nothing depends on it.
 
 use crate::disk::replace_unflushed;
-use crate::store::error::StoreError;
+use crate::store::error::Result;
 use crate::store::local::layout::{CACHE, INTERVIEW_NOTE};
 use crate::store::local::lock::Lock;
 use crate::store::local::project::Project;
@@ -30,7 +30,7 @@ impl Project {
         request: &WriteRequest,
         document: &str,
         is_known: &dyn Fn(&str) -> bool,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let _lock = Lock::take(&self.flow, request)?;
         let mut noted = self.noted_interviews();
         noted.retain(|known| known != document && is_known(known));

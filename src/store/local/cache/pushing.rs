@@ -5,7 +5,7 @@
 
 use crate::disk::{NEW_FILE, flush};
 use crate::model::RunId;
-use crate::store::error::StoreError;
+use crate::store::error::Result;
 use crate::store::local::layout::{CACHE, PUSHING};
 use crate::store::local::project::Project;
 use crate::store::work::WorkKey;
@@ -25,7 +25,7 @@ impl Project {
 
     /// Notes that a run goes into the store, and what it is about. The run is locked. The note is flushed: after a power cut
     /// the copy may be there.
-    pub(in crate::store) fn note_pushing(&self, id: &RunId, about: &[WorkKey]) -> Result<(), StoreError> {
+    pub(in crate::store) fn note_pushing(&self, id: &RunId, about: &[WorkKey]) -> Result<()> {
         let keys: Vec<&str> = about.iter().map(|key| &*key.0).collect();
         let text = serde_json::to_string(&keys).unwrap_or_default();
         let cache = self.cache()?;
@@ -38,7 +38,7 @@ impl Project {
     }
 
     /// Forgets that a run goes into the store: it is there, or it stays here.
-    pub(in crate::store) fn forget_pushing(&self, id: &RunId) -> Result<(), StoreError> {
+    pub(in crate::store) fn forget_pushing(&self, id: &RunId) -> Result<()> {
         let Some(cache) = self.flow.find_dir(CACHE)? else { return Ok(()) };
         match cache.find_dir(PUSHING)? {
             Some(notes) => Ok(notes.remove(id.as_str())?),

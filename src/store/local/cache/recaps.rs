@@ -2,7 +2,7 @@
 
 use crate::disk::{Dir, replace_unflushed};
 use crate::model::RunId;
-use crate::store::error::StoreError;
+use crate::store::error::Result;
 use crate::store::local::layout::{CACHE, RECAPS};
 use crate::store::local::project::Project;
 
@@ -20,7 +20,7 @@ impl Project {
     }
 
     /// Keeps the recap of the run `id`, unless it is too large.
-    pub(crate) fn keep_recap(&self, id: &RunId, text: &str) -> Result<(), StoreError> {
+    pub(crate) fn keep_recap(&self, id: &RunId, text: &str) -> Result<()> {
         if text.len() > RECAP_BYTES {
             return Ok(());
         }

@@ -2,7 +2,7 @@
 
 use crate::disk::replace_unflushed;
 use crate::model::DiskTime;
-use crate::store::error::StoreError;
+use crate::store::error::Result;
 use crate::store::local::layout::{CACHE, INPUTS, TREE, TREE_CLOCK};
 use crate::store::local::project::Project;
 
@@ -39,7 +39,7 @@ impl Project {
     }
 
     /// Keeps the digests of the checkout's files.
-    pub(crate) fn keep_tree_cache(&self, which: TreeCache, bytes: &[u8]) -> Result<(), StoreError> {
+    pub(crate) fn keep_tree_cache(&self, which: TreeCache, bytes: &[u8]) -> Result<()> {
         if bytes.len() > TREE_BYTES {
             return Ok(());
         }
@@ -47,7 +47,7 @@ impl Project {
     }
 
     /// The time by the clock of the file system that has `.flow`.
-    pub(crate) fn file_system_time(&self) -> Result<DiskTime, StoreError> {
+    pub(crate) fn file_system_time(&self) -> Result<DiskTime> {
         let cache = self.cache()?;
         replace_unflushed(&cache, TREE_CLOCK, "")?;
         let stat = cache.look(TREE_CLOCK)?;

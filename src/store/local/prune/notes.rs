@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::disk::DiskError;
 use crate::model::{RunId, Timestamp, limits};
-use crate::store::error::StoreError;
+use crate::store::error::Result;
 use crate::store::local::layout::{GITATTRIBUTES, GITATTRIBUTES_FILE, PRUNED, PRUNED_ATTRIBUTES};
 use crate::store::local::mend::ProjectMender;
 use crate::store::local::project::Project;
@@ -14,19 +14,19 @@ use crate::store::pruned::PrunedRun;
 impl Project {
     /// What is noted of a run that is not in its place; the last line about it counts. `None` if it was not pruned. The
     /// directory to which it went is an absolute path.
-    pub(in crate::store) fn note_of_pruned(&self, id: &RunId) -> Result<Option<PrunedRun>, StoreError> {
+    pub(in crate::store) fn note_of_pruned(&self, id: &RunId) -> Result<Option<PrunedRun>> {
         // Ids that differ in case alone are one id, since some file systems make no difference.
         self.last_noted(id.as_str(), |pruned| pruned.eq_ignore_ascii_case(id.as_str()))
     }
 
     /// The run that was pruned last of those whose ids begin with `name`, or end with it behind a `-`.
-    pub(in crate::store) fn pruned_like(&self, name: &str) -> Result<Option<PrunedRun>, StoreError> {
+    pub(in crate::store) fn pruned_like(&self, name: &str) -> Result<Option<PrunedRun>> {
         let end = format!("-{name}");
         self.last_noted(name, |pruned| pruned.starts_with(name) || pruned.ends_with(&end))
     }
 
     /// The last note about a run whose id has `part` in it and is meant.
-    fn last_noted(&self, part: &str, is_meant: impl Fn(&str) -> bool) -> Result<Option<PrunedRun>, StoreError> {
+    fn last_noted(&self, part: &str, is_meant: impl Fn(&str) -> bool) -> Result<Option<PrunedRun>> {
         let text = self.pruned_text()?;
         let mut found = None;
         // Most lines are about other runs, and need no parsing.
@@ -62,7 +62,7 @@ impl Project {
         runs: &[RunId],
         to: Option<&Path>,
         at: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let text = self.pruned_text()?;
         let mut known = HashMap::new();
         // What is not a line of this kind may be what a merge left. It stays.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::disk::{Dir, Disk, DiskError, Errno, Links, Operation, Rename};
 use crate::model::RunId;
-use crate::store::error::StoreError;
+use crate::store::error::{Result, StoreError};
 use crate::store::local::layout::{PRUNING, RUNS};
 use crate::store::local::lock::Lock;
 use crate::store::local::project::{Project, remove_all};
@@ -36,7 +36,7 @@ impl Project {
         flow: &Path,
         noted: &Path,
         request: &WriteRequest,
-    ) -> Result<PrunePlace, StoreError> {
+    ) -> Result<PrunePlace> {
         let device = self.flow.stat()?.device;
         let parent = flow.parent().unwrap_or(flow);
         let there = disk.look(flow, Links::Follow).or_else(|_| disk.look(parent, Links::Follow));
@@ -68,7 +68,7 @@ impl Project {
         place: Option<&PrunePlace>,
         request: &WriteRequest,
         why_it_stays: &mut dyn FnMut(&dyn StoredRun) -> Option<String>,
-    ) -> Result<Pruning, StoreError> {
+    ) -> Result<Pruning> {
         let mut pruning = Pruning::default();
         let left = self.flow.find_dir(PRUNING)?;
         // Who moved them may have been killed before that was flushed, and no run may come back half deleted.
@@ -105,7 +105,7 @@ impl Project {
     ///
     /// # Errors
     /// When it cannot be flushed.
-    pub fn flush_pruned(&self, disk: &dyn Disk, flow: &Path) -> Result<(), StoreError> {
+    pub fn flush_pruned(&self, disk: &dyn Disk, flow: &Path) -> Result<()> {
         let Ok(place) = Self::open_named(disk, flow, self.trust()) else { return Ok(()) };
         if let Some(runs) = place.flow.find_dir(RUNS)? {
             self.flush_moved(&runs)?;
@@ -132,7 +132,7 @@ impl Project {
         shown: &str,
         request: &WriteRequest,
         why_it_stays: &mut dyn FnMut(&dyn StoredRun) -> Option<String>,
-    ) -> Result<Option<String>, StoreError> {
+    ) -> Result<Option<String>> {
         let run = match self.run(id) {
             Err(error) if error.is_not_found() => return Ok(Some("it is not here".to_owned())),
             found => found?,
@@ -176,7 +176,7 @@ impl Project {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn size_of_run(&self, id: &RunId) -> Result<u64, StoreError> {
+    pub fn size_of_run(&self, id: &RunId) -> Result<u64> {
         Ok(size_of(&self.run(id)?.dir)?)
     }
 }
