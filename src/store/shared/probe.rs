@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::codec::{LogScan, seal};
 use crate::model::{Event, EventId, EventKind, Explain as _, RunId, RunStatus, Seq, StatusChange, Timestamp};
-use crate::store::error::StoreError;
+use crate::store::error::{Result, StoreError};
 use crate::store::run_store::RefreshScope;
 use crate::store::shared::carrier::{Carrier, NoAnswer, Put, PutAnswer};
 use crate::store::shared::settle::{PositionOwner, left_until, settle};
@@ -100,39 +100,105 @@ pub fn probe(carrier: &dyn Carrier, now: Timestamp, wait: Duration) -> Result<()
     for round in 0..=ROUNDS {
         let run = RunId::new(format!("{TRIAL}{:016x}", RandomState::new().build_hasher().finish()))
             .expect("BUG: the run of a probe has no valid id");
-        let tried = match round {
-            ROUNDS => try_to_end(carrier, &run, now, deadline),
-            _ => try_one(carrier, &run, now, deadline),
-        };
-        let removed = carrier.remove(&run, left_until(deadline));
+        let trial = Trial { carrier, run, now, deadline };
+        let tried = if round == ROUNDS { trial.try_to_end() } else { trial.try_one() };
+        let removed = carrier.remove(&trial.run, left_until(deadline));
         tried?;
         removed?;
     }
     Ok(())
 }
 
-/// Begins a run that is about something, and ends it. A server may take references of one kind and refuse others.
-fn try_to_end(carrier: &dyn Carrier, run: &RunId, now: Timestamp, deadline: Instant) -> Result<(), BrokenPromise> {
-    let key = WorkKey(run.to_string());
-    let begins = WorkChange { taken: vec![key.clone()], freed: Vec::new() };
-    let first = line_at(Seq(1), 0, now);
-    let put = Put { run, before: Seq(0), earlier: "", lines: &first, is_over: false, evidence: &[], work: &begins };
-    refuse_unless_done(settle(carrier, &put, deadline), BrokenPromise::NotMarked)?;
-    match carrier.marked(std::slice::from_ref(&key), left_until(deadline))?.as_slice() {
-        [Some(named)] if named == run => {}
-        _ => return Err(BrokenPromise::NotMarked("the mark is not there".to_owned())),
+/// A run that is made to try a carrier.
+struct Trial<'a> {
+    carrier: &'a dyn Carrier,
+    run: RunId,
+    now: Timestamp,
+    deadline: Instant,
+}
+
+impl Trial<'_> {
+    /// Begins a run that is about something, and ends it. A server may take references of one kind and refuse others.
+    fn try_to_end(&self) -> Result<(), BrokenPromise> {
+        let Self { carrier, ref run, now, deadline } = *self;
+        let key = WorkKey(run.to_string());
+        let begins = WorkChange { taken: vec![key.clone()], freed: Vec::new() };
+        let first = line_at(Seq(1), 0, now);
+        let put = Put { run, before: Seq(0), earlier: "", lines: &first, is_over: false, evidence: &[], work: &begins };
+        refuse_unless_done(settle(carrier, &put, deadline), BrokenPromise::NotMarked)?;
+        match carrier.marked(std::slice::from_ref(&key), left_until(deadline))?.as_slice() {
+            [Some(named)] if named == run => {}
+            _ => return Err(BrokenPromise::NotMarked("the mark is not there".to_owned())),
+        }
+        let ends = WorkChange { taken: Vec::new(), freed: vec![key] };
+        let last = line_at(Seq(2), 0, now);
+        let put = Put { before: Seq(1), earlier: &first, lines: &last, is_over: true, work: &ends, ..put };
+        refuse_unless_done(settle(carrier, &put, deadline), BrokenPromise::NotEnded)?;
+        let tips = carrier.tips(RefreshScope::All, left_until(deadline))?;
+        if tips.iter().any(|tip| tip.run == *run && tip.is_over) { Ok(()) } else { Err(BrokenPromise::NotListed) }
     }
-    let ends = WorkChange { taken: Vec::new(), freed: vec![key] };
-    let last = line_at(Seq(2), 0, now);
-    let put = Put { before: Seq(1), earlier: &first, lines: &last, is_over: true, work: &ends, ..put };
-    refuse_unless_done(settle(carrier, &put, deadline), BrokenPromise::NotEnded)?;
-    let tips = carrier.tips(RefreshScope::All, left_until(deadline))?;
-    if tips.iter().any(|tip| tip.run == *run && tip.is_over) { Ok(()) } else { Err(BrokenPromise::NotListed) }
+
+    fn try_one(&self) -> Result<(), BrokenPromise> {
+        let mut all = String::new();
+        for before in [Seq(0), Seq(1)] {
+            self.race(before, &all)?;
+            let lines = self.lines()?;
+            let known = LogScan::parse(lines.as_bytes()).events().count() as u64;
+            if known != before.0 + 1 || !lines.starts_with(&all) {
+                return Err(BrokenPromise::OtherLines);
+            }
+            all = lines;
+        }
+        let first = all.split_inclusive('\n').next().unwrap_or_default();
+        for before in [Seq(0), Seq(1)] {
+            let earlier = if before == Seq(0) { "" } else { first };
+            if self.put(before, earlier, RACERS) == PutAnswer::Done || self.lines()? != all {
+                return Err(BrokenPromise::TakenTwice { before });
+            }
+        }
+        let tips = self.carrier.tips(RefreshScope::Open, left_until(self.deadline))?;
+        if tips.iter().any(|tip| tip.run == self.run) { Ok(()) } else { Err(BrokenPromise::NotListed) }
+    }
+
+    /// Lets all writers put a line behind `before` at the same moment.
+    fn race(&self, before: Seq, earlier: &str) -> Result<(), BrokenPromise> {
+        let answers: Vec<_> = thread::scope(|scope| {
+            let racers: Vec<_> =
+                (0..RACERS).map(|racer| scope.spawn(move || self.put(before, earlier, racer))).collect();
+            racers.into_iter().map(|racer| racer.join().expect("BUG: a racer panicked")).collect()
+        });
+        let winners = answers.iter().filter(|answer| **answer == PutAnswer::Done).count();
+        if winners > 1 {
+            return Err(BrokenPromise::SeveralWinners { winners, before });
+        }
+        // One whose answer was lost may have won.
+        let mut why = NoAnswer::NotReached("no writer got a position that is free".to_owned());
+        for answer in answers {
+            match answer {
+                PutAnswer::Done | PutAnswer::Unknown(_) => return Ok(()),
+                PutAnswer::Not(NoAnswer::Refused(reason)) => return Err(BrokenPromise::NotBegun(reason)),
+                PutAnswer::Not(reason) => why = reason,
+                PutAnswer::Taken | PutAnswer::WorkTaken { .. } => {}
+            }
+        }
+        Err(why.into())
+    }
+
+    fn put(&self, before: Seq, earlier: &str, racer: usize) -> PutAnswer {
+        let line = line_at(before.next(), racer, self.now);
+        let (run, work) = (&self.run, &WorkChange::default());
+        let put = Put { run, before, earlier, lines: &line, is_over: false, evidence: &[], work };
+        self.carrier.put(&put, left_until(self.deadline))
+    }
+
+    fn lines(&self) -> Result<String, BrokenPromise> {
+        self.carrier.lines(&self.run, Seq(1), None, left_until(self.deadline))?.ok_or(BrokenPromise::OtherLines)
+    }
 }
 
 /// Refuses a carrier that did not take lines. What it says is the reason, if it was reached.
 fn refuse_unless_done(
-    settled: Result<PositionOwner, StoreError>,
+    settled: Result<PositionOwner>,
     broken: fn(String) -> BrokenPromise,
 ) -> Result<(), BrokenPromise> {
     match settled {
@@ -145,84 +211,10 @@ fn refuse_unless_done(
     }
 }
 
-fn try_one(carrier: &dyn Carrier, run: &RunId, now: Timestamp, deadline: Instant) -> Result<(), BrokenPromise> {
-    let mut all = String::new();
-    for before in [Seq(0), Seq(1)] {
-        race(carrier, run, before, &all, now, deadline)?;
-        let lines = lines_of(carrier, run, deadline)?;
-        let known = LogScan::parse(lines.as_bytes()).events().count() as u64;
-        if known != before.0 + 1 || !lines.starts_with(&all) {
-            return Err(BrokenPromise::OtherLines);
-        }
-        all = lines;
-    }
-    let first = all.split_inclusive('\n').next().unwrap_or_default();
-    for before in [Seq(0), Seq(1)] {
-        let earlier = if before == Seq(0) { "" } else { first };
-        if put(carrier, run, before, earlier, RACERS, now, deadline) == PutAnswer::Done
-            || lines_of(carrier, run, deadline)? != all
-        {
-            return Err(BrokenPromise::TakenTwice { before });
-        }
-    }
-    let tips = carrier.tips(RefreshScope::Open, left_until(deadline))?;
-    if tips.iter().any(|tip| tip.run == *run) { Ok(()) } else { Err(BrokenPromise::NotListed) }
-}
-
-/// Lets all writers put a line behind `before` at the same moment.
-fn race(
-    carrier: &dyn Carrier,
-    run: &RunId,
-    before: Seq,
-    earlier: &str,
-    now: Timestamp,
-    deadline: Instant,
-) -> Result<(), BrokenPromise> {
-    let answers: Vec<_> = thread::scope(|scope| {
-        let racers: Vec<_> = (0..RACERS)
-            .map(|racer| scope.spawn(move || put(carrier, run, before, earlier, racer, now, deadline)))
-            .collect();
-        racers.into_iter().map(|racer| racer.join().expect("BUG: a racer panicked")).collect()
-    });
-    let winners = answers.iter().filter(|answer| **answer == PutAnswer::Done).count();
-    if winners > 1 {
-        return Err(BrokenPromise::SeveralWinners { winners, before });
-    }
-    // One whose answer was lost may have won.
-    let mut why = NoAnswer::NotReached("no writer got a position that is free".to_owned());
-    for answer in answers {
-        match answer {
-            PutAnswer::Done | PutAnswer::Unknown(_) => return Ok(()),
-            PutAnswer::Not(NoAnswer::Refused(reason)) => return Err(BrokenPromise::NotBegun(reason)),
-            PutAnswer::Not(reason) => why = reason,
-            PutAnswer::Taken | PutAnswer::WorkTaken { .. } => {}
-        }
-    }
-    Err(why.into())
-}
-
-fn put(
-    carrier: &dyn Carrier,
-    run: &RunId,
-    before: Seq,
-    earlier: &str,
-    racer: usize,
-    now: Timestamp,
-    deadline: Instant,
-) -> PutAnswer {
-    let line = line_at(before.next(), racer, now);
-    let put = Put { run, before, earlier, lines: &line, is_over: false, evidence: &[], work: &WorkChange::default() };
-    carrier.put(&put, left_until(deadline))
-}
-
 /// A sealed event of a trial.
 fn line_at(seq: Seq, racer: usize, now: Timestamp) -> String {
     let change = StatusChange { from: RunStatus::Active, reason: None, skipped: None, session: None };
     let id = EventId::new(format!("probe-{}-{racer}", seq.0 - 1)).expect("BUG: the event of a probe has no valid id");
     let kind = EventKind::RunBlocked(change);
     seal(&Event { seq, id, at: now, kind, run: None, recap: None })
-}
-
-fn lines_of(carrier: &dyn Carrier, run: &RunId, deadline: Instant) -> Result<String, BrokenPromise> {
-    carrier.lines(run, Seq(1), None, left_until(deadline))?.ok_or(BrokenPromise::OtherLines)
 }
