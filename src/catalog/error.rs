@@ -53,7 +53,7 @@ pub enum CatalogError {
     /// The path leads to something that flow does not read.
     #[error("{} {reason}", .path.display())]
     Refused {
-        /// The path.
+        /// What was found where a definition was looked for.
         path: PathBuf,
         /// What it is, as the end of a sentence.
         reason: &'static str,
@@ -61,7 +61,7 @@ pub enum CatalogError {
     /// The file cannot be read.
     #[error("cannot read {}", .path.display())]
     Io {
-        /// The path.
+        /// The file or directory that the system does not let flow read.
         path: PathBuf,
         /// The system's error.
         source: io::Error,

@@ -30,7 +30,6 @@ pub(crate) struct JsonEntry {
     start: usize,
     /// The key; empty in an array.
     pub(crate) key: String,
-    /// The value.
     pub(crate) value: JsonNode,
 }
 

@@ -16,9 +16,7 @@ use crate::model::IdList;
 /// A value to put into the text.
 #[derive(Debug, Clone)]
 pub(super) enum Field {
-    /// `null`.
     Null,
-    /// Text.
     Text(String),
     /// A whole number.
     Number(u64),

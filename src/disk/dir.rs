@@ -39,7 +39,7 @@ pub(crate) struct Dir {
 /// A part of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilePart {
-    /// Its bytes.
+    /// As many as were asked for, or those up to its end.
     pub bytes: Vec<u8>,
     /// The length of the whole file.
     pub len: u64,

@@ -51,16 +51,16 @@ pub enum Operation {
     /// Create.
     #[error("create")]
     Create,
-    /// Flush.
+    /// Make sure that what was written is on stable storage.
     #[error("flush")]
     Flush,
-    /// Inspect.
+    /// Ask for its type, owner and size.
     #[error("inspect")]
     Inspect,
-    /// List.
+    /// Read the names in the directory.
     #[error("list")]
     List,
-    /// Lock.
+    /// Wait for the lock of the file or directory.
     #[error("lock")]
     Lock,
     /// Make the directory.
@@ -75,13 +75,13 @@ pub enum Operation {
     /// Remove.
     #[error("remove")]
     Remove,
-    /// Rename.
+    /// Give it another name, or exchange two names.
     #[error("rename")]
     Rename,
-    /// Repair.
+    /// Cut off what a dead writer left in it.
     #[error("repair")]
     Repair,
-    /// Replace.
+    /// Put a new file in its place, in one step.
     #[error("replace")]
     Replace,
     /// Write.
@@ -105,7 +105,7 @@ pub enum DiskError {
     /// The file or directory does not exist.
     #[error("{} does not exist", path.display())]
     NotFound {
-        /// The path.
+        /// Where nothing is.
         path: PathBuf,
     },
     /// The name is taken.
@@ -117,7 +117,7 @@ pub enum DiskError {
     /// Following or writing this path could reach files elsewhere, so it is refused.
     #[error("{} {hazard}", path.display())]
     Unsafe {
-        /// The path.
+        /// The file or directory that is refused.
         path: PathBuf,
         /// Why it is unsafe.
         hazard: Hazard,
@@ -141,7 +141,7 @@ pub enum DiskError {
     NotOurs {
         /// What was tried.
         action: Operation,
-        /// The path.
+        /// The file or directory of the other user.
         path: PathBuf,
         /// The other user's id.
         owner: u32,
@@ -153,7 +153,7 @@ pub enum DiskError {
     Io {
         /// What was tried.
         action: Operation,
-        /// The path.
+        /// The file or directory of the system call.
         path: PathBuf,
         /// The system's error.
         source: io::Error,

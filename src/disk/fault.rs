@@ -74,7 +74,7 @@ pub enum DocumentFault {
     Io {
         /// What was tried.
         doing: Operation,
-        /// The path.
+        /// The document, or a file beside it.
         path: PathBuf,
         /// The system's error.
         source: io::Error,

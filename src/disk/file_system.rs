@@ -255,7 +255,7 @@ pub trait DiskFile: Debug + Send + Sync {
 /// The metadata of a file or directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat {
-    /// Its type.
+    /// Whether it is a file, a directory or something else.
     pub kind: FileType,
     /// Its permission bits.
     pub mode: u32,

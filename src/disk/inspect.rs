@@ -26,7 +26,7 @@ pub enum FileKind {
 /// A directory entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The name.
+    /// The last part of its path, which need not be UTF-8.
     pub name: OsString,
     /// Its path.
     pub path: PathBuf,

@@ -21,12 +21,12 @@ pub enum Command {
         /// Why; required.
         reason: Option<String>,
     },
-    /// Unblock the run.
+    /// Let a blocked run go on.
     Unblock {
         /// What was resolved.
         reason: Option<String>,
     },
-    /// Complete the run.
+    /// End the run, since its work is done.
     Complete {
         /// A closing remark.
         reason: Option<String>,
@@ -38,12 +38,12 @@ pub enum Command {
         /// Why; required.
         reason: Option<String>,
     },
-    /// Fail the run.
+    /// End the run, since it cannot reach its goal.
     Fail {
         /// Why; required.
         reason: Option<String>,
     },
-    /// Cancel the run.
+    /// End the run, since its goal is not wanted any longer.
     Cancel {
         /// Why.
         reason: Option<String>,
@@ -53,7 +53,7 @@ pub enum Command {
         /// The reason that the host gave.
         reason: Option<String>,
     },
-    /// Claim the run.
+    /// Hold the run, so that other sessions cannot write.
     Claim(Claim),
     /// Follow another definition of the run's workflow.
     AdoptWorkflow(Box<Machine>),
@@ -155,7 +155,7 @@ pub struct Claim {
 /// The result of a command.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
-    /// Commit this event.
+    /// Append this event to the log: it is what the command does.
     Commit(EventKind),
     /// Nothing to do: the state is already as requested.
     Already,

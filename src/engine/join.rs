@@ -169,7 +169,7 @@ pub(super) fn replayed<'a>(events: &[&'a Event]) -> HashSet<(&'a EventId, Seq)> 
 /// The result of joining two histories.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Join {
-    /// The run.
+    /// The run that has what both histories changed.
     pub document: RunDocument,
     /// A message for each value that both histories changed, with the value that was chosen.
     pub settled: Vec<String>,

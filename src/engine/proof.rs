@@ -61,7 +61,6 @@ impl Leaving<'_> {
 /// What a phase requires that the run has to show, in it or behind it.
 #[derive(Debug)]
 pub(crate) struct RequiredCommand<'a> {
-    /// The requirement.
     pub(crate) requirement: &'a Requirement,
     /// The record in which it was seen to pass, or why there is none.
     pub(crate) found: Result<&'a Attempt, String>,

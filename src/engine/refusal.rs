@@ -38,7 +38,7 @@ pub enum Refusal {
     /// The phase is not in the workflow.
     #[error("the workflow has no phase `{phase}`")]
     UnknownPhase {
-        /// The phase.
+        /// The phase that the caller named.
         phase: StateName,
         /// The phases of the workflow.
         known: Vec<StateName>,
@@ -56,7 +56,7 @@ pub enum Refusal {
     /// The run is in a phase that the other definition does not have.
     #[error("the run is in `{phase}`, which today's workflow does not have")]
     PositionGone {
-        /// The phase.
+        /// The current phase of the run.
         phase: StateName,
         /// The phases of the other definition.
         known: Vec<StateName>,
@@ -122,7 +122,7 @@ pub enum Refusal {
     /// Phases that the run would leave or complete require commands that were not seen to pass.
     #[error("{}", .missing.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     NotProved {
-        /// What is missing.
+        /// The commands, each with its phase.
         missing: Vec<MissingProof>,
         /// Whether the files were compared with those on which the commands had passed.
         looked: bool,
@@ -163,7 +163,7 @@ pub enum Refusal {
     /// A record cannot settle this id.
     #[error("no activity `{id}` of `{phase}` is failed or blocked, so there is nothing to settle")]
     NothingToSettle {
-        /// The id.
+        /// The id that was to be settled.
         id: String,
         /// The phase of the record.
         phase: StateName,
@@ -171,7 +171,7 @@ pub enum Refusal {
     /// Only work that is done settles other work.
     #[error("a record with the status {status} settles nothing")]
     SettlesUndone {
-        /// The status.
+        /// The status that the record was to have.
         status: ActivityStatus,
     },
     /// The outcome of running work is unknown.
@@ -183,7 +183,7 @@ pub enum Refusal {
     /// The run is not blocked, so it cannot be unblocked.
     #[error("the run is {status}, not blocked")]
     NotBlocked {
-        /// Its status.
+        /// How the run stands instead.
         status: RunStatus,
     },
     /// The command requires a reason.
@@ -235,7 +235,7 @@ pub enum Refusal {
     /// The operation id was used for another record.
     #[error("the id `{id}` is taken: {number} is recorded as {status} with other content")]
     IdReused {
-        /// The id.
+        /// The id that the caller gave.
         id: String,
         /// The number of that record.
         number: Number,
@@ -245,9 +245,9 @@ pub enum Refusal {
     /// The exit code says the opposite of the status, and nothing says why.
     #[error("the status is {status}, and the exit code {exit_code} says the opposite")]
     ExitCode {
-        /// The status.
+        /// The status that the caller gave.
         status: ActivityStatus,
-        /// The exit code.
+        /// The exit code that the caller gave.
         exit_code: i64,
     },
     /// A report does not fit.
@@ -264,7 +264,7 @@ pub enum Refusal {
     /// The operation id was used for something else.
     #[error("the id `{id}` is taken: event {seq} carries it with other content")]
     KeyReused {
-        /// The id.
+        /// The id that the caller gave.
         id: String,
         /// The position of the event that has the id.
         seq: Seq,
@@ -448,7 +448,7 @@ fn in_phase(phase: Option<&StateName>) -> String {
 /// A phase whose work is not done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undone {
-    /// The phase.
+    /// The phase that the run would leave or complete.
     pub phase: StateName,
     /// The status of its work.
     pub status: StepStatus,
@@ -555,7 +555,7 @@ impl std::fmt::Display for Undone {
 /// A question that has to be answered before the run can leave its phase.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnansweredQuestion {
-    /// The question.
+    /// The question that waits.
     pub question: Question,
     /// The workflow of the run, which commands about the answer need.
     pub workflow: WorkflowId,
@@ -566,7 +566,7 @@ pub struct UnansweredQuestion {
 /// A question whose answer belongs into a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Elsewhere {
-    /// The question.
+    /// The question that was to be answered.
     pub question: Question,
     /// The document, as a path in the project, or as the caller can name it.
     pub document: String,
@@ -577,9 +577,9 @@ pub struct Elsewhere {
 /// Why a step cannot be reported. The messages are rp1's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepFault {
-    /// The step.
+    /// The step that was to be reported.
     pub step: StateName,
-    /// The workflow.
+    /// The workflow of the run.
     pub workflow: WorkflowId,
     /// The possible states: all of them, or those in which a run can begin.
     pub known: Vec<StateName>,

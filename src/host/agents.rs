@@ -39,7 +39,7 @@ const CURSOR: (&str, &str) = ("CURSOR_TRACE_ID", "PAGER=head -n 10000 | cat");
 /// An agent that calls, as the environment shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agent {
-    /// Its host.
+    /// The host as which it was recognised.
     pub host: &'static Host,
     /// The variable that shows it, or its process.
     pub sign: String,

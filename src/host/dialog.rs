@@ -17,9 +17,7 @@ const MOST: usize = 4 << 20;
 /// A question to a program.
 #[derive(Debug)]
 pub(crate) struct ProgramQuestion<'a> {
-    /// The program.
     pub(crate) program: &'a OsStr,
-    /// Its arguments.
     pub(crate) arguments: &'a [OsString],
     /// The directory in which it runs.
     pub(crate) directory: &'a Path,

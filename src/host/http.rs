@@ -36,10 +36,10 @@ pub struct HttpRequest<'a> {
 /// What the server answered.
 #[derive(Debug, Clone)]
 pub struct HttpAnswer {
-    /// The status.
+    /// The status code, also of an error.
     pub status: u16,
     headers: ureq::http::HeaderMap,
-    /// The body.
+    /// The bytes behind the head; empty if they are too many.
     pub body: Vec<u8>,
     /// Whether the body is longer than may be read. Then it is not here.
     pub is_too_long: bool,
@@ -63,7 +63,7 @@ pub enum HttpFault {
 }
 
 impl HttpFault {
-    /// Why.
+    /// The reason in one line, for a sentence.
     #[must_use]
     pub fn why(self) -> String {
         match self {

@@ -48,7 +48,7 @@ pub struct Host {
 /// The hooks of a host.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Hooks {
-    /// The host.
+    /// The host that runs them.
     pub host: AgentHost,
     /// Its name on the command line.
     pub word: &'static str,
@@ -440,7 +440,7 @@ impl AgentHost {
         rows.find(|(_, hooks)| hooks.host == self).expect("each has a row, which a test holds")
     }
 
-    /// Its hooks.
+    /// What flow knows of its hooks.
     #[must_use]
     pub fn hooks(self) -> &'static Hooks {
         self.row().1

@@ -33,7 +33,7 @@ pub enum InterviewFault {
     },
     /// The number belongs to another question.
     OtherQuestion {
-        /// The number.
+        /// The number that the caller named.
         number: u32,
         /// The question with this number.
         asked: String,

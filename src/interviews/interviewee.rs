@@ -7,11 +7,11 @@ use crate::interviews::pad::InterviewAnswer;
 /// A question to the person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AskedQuestion {
-    /// Its number.
+    /// Its number in the document, from 1.
     pub number: u32,
     /// The number of questions, as far as it is known.
     pub total: u32,
-    /// Its topic.
+    /// What it is about, in a word or two.
     pub topic: String,
     /// The text of the question.
     pub question: String,

@@ -19,7 +19,7 @@ const CANDIDATES: usize = 1000;
 /// A machine, and warnings about its definition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compiled {
-    /// The machine.
+    /// What its states, transitions and gates are.
     pub machine: Machine,
     /// What was probably not intended.
     pub warnings: Vec<Diagnostic>,

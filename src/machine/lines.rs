@@ -9,7 +9,6 @@ use crate::machine::Name;
 /// part of the definition (the indentation of a code block).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SourceLine<'a> {
-    /// Its text.
     pub(super) text: &'a str,
     /// The offset of its beginning in the whole text, in bytes.
     pub(super) offset: usize,

@@ -77,7 +77,7 @@ pub enum EventKind {
 pub struct RunStarted {
     /// The run's id.
     pub run_id: RunId,
-    /// Its workflow.
+    /// The workflow that it follows.
     pub workflow: WorkflowId,
     /// The workflow's version.
     pub workflow_version: u64,

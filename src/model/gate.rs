@@ -15,7 +15,7 @@ use crate::model::{Seq, StateName};
 /// A gate of a run's workflow, and its status in this run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gate {
-    /// The phase.
+    /// The phase that only a person lets the run leave.
     pub phase: StateName,
     /// Whether it was approved or rejected, or is still to be decided.
     pub status: GateStatus,
@@ -182,7 +182,7 @@ pub const APPROVAL: &str = "approval";
 /// An activity that did not end well: its latest record failed or is blocked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnsettledActivity {
-    /// Its id.
+    /// The id of its records.
     pub id: String,
     /// The phase of that record.
     pub phase: StateName,

@@ -133,7 +133,7 @@ impl ActivityRecorded {
 /// Phases that were left, or completed with their run, although their work was not done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skip {
-    /// The phases.
+    /// The phases that were left, in order.
     pub phases: Vec<StateName>,
     /// The reason that the caller gave.
     pub reason: String,

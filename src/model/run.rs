@@ -259,7 +259,7 @@ pub struct RunSummary {
     pub head: RunHead,
     /// The number of completed activities.
     pub completed_activities: usize,
-    /// Its goal.
+    /// What is to be reached, in the words of `start`.
     pub goal: Option<String>,
     /// The issue that it is about.
     pub issue: Option<Issue>,

@@ -45,7 +45,7 @@ pub enum Error {
     /// A rule forbids the command.
     #[error("{}", refused::sentence(run, refusal))]
     Refused {
-        /// The run.
+        /// The run that the command is about.
         run: RunId,
         /// The rule.
         refusal: Refusal,
@@ -83,7 +83,7 @@ pub enum Error {
     /// A merge joined two histories of a run, or left conflict markers.
     #[error("a merge joined two histories of run {run}: {what}")]
     Joined {
-        /// The run.
+        /// The run whose log it is.
         run: RunId,
         /// The first place that shows it.
         what: String,
@@ -91,7 +91,7 @@ pub enum Error {
     /// The files of a run are not in this checkout; git removed them, and only flow's own files are left.
     #[error("the files of run {run} are not in this checkout")]
     Elsewhere {
-        /// The run.
+        /// The run that git knows.
         run: RunId,
         /// The places where git has them.
         places: Vec<GitRef>,

@@ -5,12 +5,12 @@ use crate::model::{ActivityRecorded, Event, EventKind, Number, RunId, Seq, TextD
 use crate::store::error::{Result, StoreError};
 use crate::store::work::{WorkChange, WorkKey};
 
-/// An activity file.
+/// The file of a recorded activity in the directory of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ActivityFile {
     /// Its name, `NNN-id.yaml`.
     pub name: String,
-    /// Its text.
+    /// Its text, as it is written.
     pub text: String,
 }
 
@@ -132,7 +132,7 @@ pub struct CommitReceipt {
 /// A run to create.
 #[derive(Debug)]
 pub struct NewRun {
-    /// Its id.
+    /// The id under which it is created, if that is free.
     pub id: RunId,
     /// `run.yaml`.
     pub text: String,

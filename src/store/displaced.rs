@@ -13,7 +13,7 @@ const NAMED: usize = 3;
 /// from there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DisplacedEvents {
-    /// The run.
+    /// The run that lost them.
     pub run: RunId,
     /// The store.
     pub at: Address,

@@ -30,7 +30,7 @@ pub enum StoreError {
     /// `run.yaml` would become too large.
     #[error("run {run} is full: its run.yaml would be larger than {limit} bytes")]
     Full {
-        /// The run.
+        /// The run that would become too large.
         run: RunId,
         /// The limit in bytes.
         limit: usize,
@@ -61,7 +61,7 @@ pub enum StoreError {
     /// error when every retry conflicted.
     #[error("other processes wrote to {run} first, {races} times in a row")]
     Conflict {
-        /// The run.
+        /// The run that was to be written.
         run: RunId,
         /// How often that happened to this command.
         races: u32,
@@ -69,7 +69,7 @@ pub enum StoreError {
     /// Another open run is about the same work.
     #[error("run {run} is open and also about {about}")]
     WorkTaken {
-        /// That run.
+        /// The run that is open.
         run: RunId,
         /// What both are about, such as `issue 42`.
         about: WorkKey,
@@ -77,13 +77,13 @@ pub enum StoreError {
     /// A run with this id exists already.
     #[error("{at} exists already")]
     Taken {
-        /// The run.
+        /// The run that has the id, or where it is.
         at: Address,
     },
     /// The run was pruned, so nothing is recorded in it, and no other run gets its id.
     #[error("run {run} was pruned on {}{}", day(*at), whereabouts(to.as_deref()))]
     Pruned {
-        /// The run.
+        /// The run that had the id.
         run: RunId,
         /// When.
         at: Timestamp,
@@ -105,7 +105,7 @@ pub enum StoreError {
     /// The store that machines share has lost a run, or its end, of which a copy is here.
     #[error("{at} has lost run {run}, or the end of it, of which a copy is here")]
     Lost {
-        /// The run.
+        /// The run that is only here now.
         run: RunId,
         /// The store.
         at: Address,
@@ -113,7 +113,7 @@ pub enum StoreError {
     /// A move of a run into the store that machines share had stopped, and the store refuses the run.
     #[error("run {run} was being moved into {at}, and stays in this checkout: {why}")]
     NotMoved {
-        /// The run.
+        /// The run that stays here.
         run: RunId,
         /// The store.
         at: Address,
@@ -136,7 +136,7 @@ pub enum StoreError {
     /// What a store that machines share has of a run was not written by flow.
     #[error("{at} has a line after event {after} that is not an event")]
     NotALog {
-        /// The run.
+        /// The run in the store.
         at: Address,
         /// The last position before it.
         after: Seq,
@@ -146,7 +146,7 @@ pub enum StoreError {
     Damaged {
         /// The run there.
         at: Address,
-        /// The run.
+        /// The run whose copies can repair it.
         run: RunId,
         /// In what way.
         why: String,
@@ -156,13 +156,13 @@ pub enum StoreError {
     TooMuch {
         /// The store.
         at: Address,
-        /// Of what.
+        /// What there is too much of.
         why: String,
     },
     /// The log of a run in this checkout is damaged, so that the run cannot be shared.
     #[error("{at} is damaged: {why}")]
     DamagedLog {
-        /// The run.
+        /// The run in this checkout.
         run: RunId,
         /// The log.
         at: Address,
@@ -172,7 +172,7 @@ pub enum StoreError {
     /// The user has not accepted the store that machines share.
     #[error("{store}")]
     NotAccepted {
-        /// The store.
+        /// Which store it is, and what is known of its place.
         store: UnacceptedStore,
         /// Whether a run was to begin, which it can in this checkout alone as well.
         begins: bool,
@@ -263,7 +263,7 @@ impl fmt::Display for UnacceptedStore {
 /// A run of this checkout that is not shown, since machines share another one of its id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HiddenRun {
-    /// Its id.
+    /// The id that both have.
     pub run: RunId,
     /// The store of the other one.
     pub at: Address,

@@ -8,12 +8,12 @@ use crate::store::work::WorkKey;
 pub enum StoreFlaw {
     /// It has lost a run, or the end of it, of which a copy is here.
     Lost {
-        /// The run.
+        /// The run of which a copy is here.
         run: RunId,
     },
     /// It has the log of a run and does not list it, so that machines without a copy do not see the run.
     Unlisted {
-        /// The run.
+        /// The run that lists do not show.
         run: RunId,
     },
     /// The store has no run at all, although there are copies of runs here.
@@ -23,19 +23,19 @@ pub enum StoreFlaw {
     },
     /// A run of this checkout goes into the store, and is not known to be there: who moved it has died, or is at it.
     Unfinished {
-        /// The run.
+        /// The run that is half there.
         run: RunId,
     },
     /// The copy here lacks events that the store has. Nothing is damaged: the next command about the run brings them.
     Behind {
-        /// The run.
+        /// The run that goes on there.
         run: RunId,
         /// How many events the copy lacks, at least.
         events: usize,
     },
     /// The log of a run is damaged there.
     Damaged {
-        /// The run.
+        /// The run whose log it is.
         run: RunId,
         /// In what way.
         why: String,
@@ -44,7 +44,7 @@ pub enum StoreFlaw {
     },
     /// An open run is not marked as being about something, so that another machine could begin a second one.
     Unmarked {
-        /// The run.
+        /// The open run.
         run: RunId,
         /// What it is about.
         about: WorkKey,
@@ -53,7 +53,7 @@ pub enum StoreFlaw {
     },
     /// Something deletes what it has after a time.
     Deletes {
-        /// What.
+        /// What deletes it, in words.
         why: String,
     },
 }

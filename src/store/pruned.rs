@@ -10,7 +10,7 @@ use crate::store::error::StoreError;
 /// A run that was taken out of its project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PrunedRun {
-    /// The run.
+    /// The run that was taken away.
     pub run_id: RunId,
     /// When that was.
     pub at: Timestamp,
@@ -29,7 +29,7 @@ impl PrunedRun {
 /// A run that was not pruned, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StayingRun {
-    /// The run.
+    /// The run that was not taken away.
     pub run_id: RunId,
     /// Why it stays, as the end of a sentence about it.
     pub why: String,

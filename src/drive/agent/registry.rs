@@ -35,7 +35,7 @@ pub enum RegistryError {
     /// The type of a state is not registered.
     #[error("state `{state}` has the type `{kind}`, which is not registered; registered are {}", known.join(", "))]
     Missing {
-        /// The state.
+        /// The first state of the graph that nothing can run.
         state: StateName,
         /// Its type.
         kind: String,

@@ -21,9 +21,9 @@ pub struct Context {
 /// A state that is done.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FinishedState {
-    /// The state.
+    /// The state that has ended.
     pub state: StateName,
-    /// Its output.
+    /// What it gives to the states behind it; none if it says nothing.
     pub output: Option<String>,
 }
 

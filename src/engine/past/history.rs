@@ -77,7 +77,7 @@ pub struct CompletedEntry<'h> {
 /// Who holds the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hold {
-    /// The session.
+    /// The session that may write; others are refused until they claim the run.
     pub session: SessionId,
     /// Since when.
     pub since: Timestamp,
@@ -342,7 +342,7 @@ impl History {
         self.phases.add_earlier(&self.state.document().state, &self.attempts);
     }
 
-    /// The state.
+    /// What the events make of the run, and of what people changed in `run.yaml`.
     #[must_use]
     pub fn state(&self) -> &RunState {
         &self.state

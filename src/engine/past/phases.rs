@@ -13,7 +13,7 @@ use crate::model::{ActivityRecorded, Emitted, Event, EventKind, IdList, Number, 
 /// A phase that was left, or completed with its run, although its work was not done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkippedPhase {
-    /// The phase.
+    /// The phase that was left.
     pub phase: StateName,
     /// Why.
     pub reason: String,

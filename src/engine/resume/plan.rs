@@ -52,7 +52,7 @@ impl CompletedActivity {
 /// What to do next, and why.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// The verdict.
+    /// Whether the run can go on, and if not, why.
     pub verdict: Verdict,
     /// The reason, a sentence without a full stop.
     pub reason: String,

@@ -82,7 +82,7 @@ pub struct BareRepository {
 /// What a commit says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageOf {
-    /// Its id.
+    /// The id of the commit.
     pub id: String,
     /// That of the commit before it.
     pub parent: Option<String>,

@@ -24,7 +24,7 @@ pub struct CommitCopy {
 }
 
 impl CommitCopy {
-    /// Its top.
+    /// The top directory of the working tree.
     #[must_use]
     pub fn top(&self) -> &Path {
         &self.dir

@@ -15,13 +15,13 @@ const PLACES: [&str; 4] = ["refs/heads", "refs/stash", "refs/remotes", "refs/tag
 /// A reference to a version of a repository's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GitRef {
-    /// A branch.
+    /// A branch of this repository: `main`.
     Branch(String),
-    /// The stash.
+    /// What `git stash` put aside.
     Stash,
     /// A remote-tracking branch: `origin/main`.
     Remote(String),
-    /// A tag.
+    /// A tag, such as `v1`.
     Tag(String),
     /// A commit that is no longer the end of a branch: its short id.
     Commit(String),

@@ -110,7 +110,7 @@ pub enum EditError {
     Unsound {
         /// The line, from 1.
         line: usize,
-        /// Why.
+        /// What keeps it from being read, in words.
         why: String,
     },
 }

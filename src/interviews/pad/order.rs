@@ -25,16 +25,16 @@ pub struct InterviewProgress {
 pub enum Step {
     /// A question in the pad without an answer.
     Open {
-        /// Its number.
+        /// Its number in the pad, from 1.
         number: u32,
-        /// The question.
+        /// What is asked, and about what.
         question: InterviewQuestion,
     },
     /// A question that is not in the pad yet.
     Ask {
         /// The number that it will have.
         number: u32,
-        /// The question.
+        /// What the script asks next.
         question: InterviewQuestion,
     },
     /// All questions are asked.

@@ -57,7 +57,7 @@ fn up_to_100<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u8>, D::Error>
 pub struct SectionEntry {
     /// Its id in scripts and in `content`.
     pub id: String,
-    /// Its heading.
+    /// Its heading in documents that flow begins.
     pub heading: String,
     /// Other headings for the same section.
     #[serde(default)]

@@ -247,7 +247,7 @@ fn filled<'a>(state: &'a Map<String, Value>, field: &str) -> Option<&'a str> {
 pub enum LifecycleFault {
     /// A word that is not in any vocabulary.
     UnknownOutcome {
-        /// The field.
+        /// The field that has the word.
         field: &'static str,
         /// The word.
         value: String,

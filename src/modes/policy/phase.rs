@@ -17,7 +17,7 @@ pub enum PhaseFault {
     },
     /// A field with a value that it cannot have.
     Value {
-        /// The field.
+        /// The field that has the value.
         field: &'static str,
         /// The values that it takes, in words.
         takes: &'static str,

@@ -115,7 +115,7 @@ pub struct Skills {
 /// A skill that a prompt names without requesting it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedSkill {
-    /// The skill.
+    /// What the name stands for.
     pub skill: Skill,
     /// How it was written.
     pub typed: String,

@@ -30,7 +30,7 @@ pub struct Board {
 /// An active mode, and the scope of the file that makes it active.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Active {
-    /// The mode.
+    /// The mode that is active.
     pub mode: ModeName,
     /// The scope of its file.
     pub scope: Scope,

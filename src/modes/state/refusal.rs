@@ -8,7 +8,7 @@ use crate::modes::policy::{Denial, LifecycleFault, PhaseFault};
 pub enum ModeRefusal {
     /// The policy forbids it.
     Denied {
-        /// The requested mode.
+        /// The mode that was to begin.
         requested: ModeName,
         /// The scope in which there is a conflict.
         scope: Scope,
@@ -17,7 +17,7 @@ pub enum ModeRefusal {
     },
     /// The file of a mode cannot be read, so it is unknown whether the mode is active.
     Unreadable {
-        /// The mode.
+        /// The mode whose file it is.
         mode: ModeName,
         /// The scope of the file.
         scope: Scope,
@@ -26,14 +26,14 @@ pub enum ModeRefusal {
     },
     /// The fields contradict each other.
     Lifecycle {
-        /// The mode.
+        /// The mode that was to be written.
         mode: ModeName,
         /// The contradiction.
         fault: LifecycleFault,
     },
     /// A field has an invalid value.
     Field {
-        /// The mode.
+        /// The mode that has the field.
         mode: ModeName,
         /// The field, and what it takes.
         fault: PhaseFault,

@@ -24,13 +24,13 @@ pub struct Page {
 /// A part of the site, as its navigation names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// The runs.
+    /// The list of runs, which is the front page.
     Runs,
-    /// The sessions.
+    /// The list of sessions.
     Sessions,
-    /// The workflows.
+    /// The list of workflows, and how runs went through them.
     Workflows,
-    /// The interviews.
+    /// The interviews that wait for answers.
     Interviews,
     /// None.
     Other,

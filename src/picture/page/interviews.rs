@@ -20,7 +20,7 @@ use crate::picture::words::{age, clean, count, shortened};
 pub struct ProjectInterviews {
     /// Its name, which is the first part of its addresses.
     pub project: String,
-    /// Its interviews.
+    /// Those that its runs wait for, and the others that began in it.
     pub interviews: InterviewListReport,
 }
 

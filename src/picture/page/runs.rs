@@ -17,7 +17,7 @@ use crate::runs::{Card, CardFilter, CardGroup, CardSort, CardsReport, Need, Phas
 pub struct ProjectCards {
     /// Its name, which is the first part of its addresses.
     pub project: String,
-    /// Its cards.
+    /// A card for each of its runs, and what cannot be read.
     pub cards: CardsReport,
     /// The names of their runs.
     #[serde(skip)]

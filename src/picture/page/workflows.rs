@@ -27,10 +27,10 @@ pub struct ProjectWorkflows {
 /// A workflow and its runs.
 #[derive(Debug, Clone, Serialize)]
 pub struct UsedWorkflow {
-    /// The workflow.
+    /// The definition, as lists name it.
     #[serde(flatten)]
     pub workflow: WorkflowEntry,
-    /// Its runs.
+    /// How many runs follow it, and how they went.
     pub runs: WorkflowUse,
 }
 
@@ -81,13 +81,13 @@ fn row(project: &str, used: &UsedWorkflow) -> Markup {
 pub struct WorkflowPage<'a> {
     /// The project, as in addresses.
     pub project: &'a str,
-    /// The workflow.
+    /// The definition, as `workflow show` tells it.
     pub workflow: &'a WorkflowReport,
     /// Its name in the catalog.
     pub name: &'a str,
     /// Its machine; none if it does not compile.
     pub machine: Option<&'a Machine>,
-    /// Its runs.
+    /// How many runs follow it, and how they went.
     pub runs: &'a WorkflowUse,
     /// What its latest runs tell of its phases.
     pub phases: &'a PhaseUses,

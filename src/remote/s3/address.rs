@@ -15,7 +15,7 @@ const PREFIX_BYTES: usize = 512;
 /// Where a bucket is, and what the names of flow's objects in it begin with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct S3Place {
-    /// The bucket.
+    /// The name of the bucket, without a prefix.
     pub bucket: String,
     /// Empty, or parts of a path.
     pub prefix: String,

@@ -26,7 +26,7 @@ const SETTLE: Duration = Duration::from_millis(5);
 /// A feed that is kept up to date.
 #[derive(Debug)]
 pub struct Keeper {
-    /// The feed.
+    /// What is kept up to date.
     pub feed: Feed,
     _asker: StoreAsker,
     /// None if files are polled.

@@ -347,7 +347,7 @@ fn is_plain(event: &Event) -> bool {
 /// A run with all that was recorded of it.
 #[derive(Debug)]
 pub struct WholeRun {
-    /// The run.
+    /// The run as its page shows it.
     pub run: RunReport,
     /// All records of activities, in the order of their numbers.
     pub activities: Vec<Attempt>,

@@ -309,7 +309,7 @@ fn part_of(project: &OpenedProject, path: &Path, offset: u64, limit: usize) -> R
 /// A part of a file that a run refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileContent {
-    /// The bytes.
+    /// The part of the file that was asked for.
     pub bytes: Vec<u8>,
     /// The length of the whole file.
     pub len: u64,

@@ -14,9 +14,9 @@ const TRIES: usize = 20;
 /// An activity: what was recorded under an id in a phase.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ShownActivity {
-    /// Its id.
+    /// The id that all its attempts have.
     pub id: String,
-    /// The phase.
+    /// The phase of the latest attempt.
     pub phase: Option<StateName>,
     /// Its tries, the latest first.
     pub tries: Vec<Try>,

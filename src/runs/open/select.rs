@@ -11,7 +11,7 @@ use crate::store::{RefreshScope, StoredRun};
 /// The run that a reading command is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MeantRun {
-    /// The run.
+    /// The run that is meant.
     pub run_id: RunId,
     /// Whether it is named, or the only open run that can be meant.
     pub is_sure: bool,
@@ -21,7 +21,6 @@ pub struct MeantRun {
 
 /// An open run that was selected without a name.
 pub(crate) struct SelectedRun<'a> {
-    /// The run.
     pub(crate) run: &'a RunSummary,
     /// Why it is not the only one that can be meant, as a sentence.
     pub(crate) doubt: Option<String>,

@@ -435,7 +435,6 @@ fn recorded_already(tx: &mut Transaction<'_>, earlier: &Earlier) -> Result<Recor
 pub(in crate::runs) struct Earlier {
     /// The position of its event, in a fork that of the event that took it over.
     pub(in crate::runs) seq: Seq,
-    /// The record.
     pub(in crate::runs) record: ActivityRecorded,
     /// The run in which it was made, if this one is a fork and took it over.
     pub(in crate::runs) of: Option<RunId>,

@@ -153,7 +153,6 @@ impl<'f> Backwards<'f> {
 pub(super) struct PassedLines {
     /// The bytes after the last line break.
     pub(super) rest: Vec<u8>,
-    /// Their place.
     pub(super) place: u64,
     /// What came before the first event.
     pub(super) first_gap: Gap,

@@ -156,7 +156,7 @@ pub trait Carrier: fmt::Debug + Send + Sync {
 /// How far a run is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tip {
-    /// The run.
+    /// The run that it is the end of.
     pub run: RunId,
     /// A text that changes whenever its log does.
     pub mark: String,
@@ -176,7 +176,7 @@ pub fn window_of(before: Seq) -> Seq {
 /// The lines of one commit.
 #[derive(Debug, Clone, Copy)]
 pub struct Put<'a> {
-    /// The run.
+    /// The run whose log grows.
     pub run: &'a RunId,
     /// The last position before these lines; 0 to begin the run.
     pub before: Seq,
@@ -201,7 +201,7 @@ pub enum PutAnswer {
     Taken,
     /// Another open run is about the same; nothing was written.
     WorkTaken {
-        /// That run.
+        /// The run that has the work.
         run: RunId,
         /// What both are about.
         about: WorkKey,
@@ -223,7 +223,7 @@ pub enum NoAnswer {
     Refused(String),
     /// What it has of a run is damaged. Nothing is wrong with other runs.
     Damaged {
-        /// The run.
+        /// The run whose log it is.
         run: RunId,
         /// In what way.
         fault: LogFault,

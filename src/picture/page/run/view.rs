@@ -12,7 +12,7 @@ use crate::runs::{EvidenceItem, LogReport, RunReport, ShownActivity};
 /// What the page of a run shows.
 #[derive(Debug)]
 pub struct RunPage<'a> {
-    /// The run.
+    /// What is known of the run, as its address in JSON gives it.
     pub run: &'a RunReport,
     /// Its activities, the one that changed last first.
     pub activities: &'a [ShownActivity],

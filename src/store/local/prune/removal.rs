@@ -19,7 +19,6 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// The directory like `.flow` that gets pruned runs.
 #[derive(Debug)]
 pub struct PrunePlace {
-    /// Its runs.
     runs: Dir,
     /// As notes name it.
     noted: PathBuf,
