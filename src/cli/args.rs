@@ -37,7 +37,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::cli::{complete, topics};
 use crate::model::{ActivityId, EventId, Issue, RunId, SessionId, StateName};
-use crate::runs::ListStatus;
+use crate::runs::{Advance, ListStatus};
 
 pub(super) use change::{ApproveArgs, CompleteArgs, ReasonArgs, ReopenArgs, SetArgs, StatusArgs};
 pub(super) use emit::EmitArgs;
@@ -55,7 +55,7 @@ pub(super) use prune::PruneArgs;
 pub(super) use remote::RemoteCommand;
 pub(super) use shared::{CallerArgs, RunArg};
 use usage::UsageArgs;
-use values::{command_of_type, pull_request, seconds, text, time, time_limit, whole};
+use values::{ONLY_NEXT, advance, command_of_type, pull_request, seconds, text, time, time_limit, whole};
 pub(super) use workflow::WorkflowCommand;
 
 /// A logbook for long agent work
@@ -504,8 +504,9 @@ pub(super) struct RecordArgs {
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(super) started_at: Option<String>,
     /// Then move the run on: to PHASE, or to the only phase that can follow
-    #[arg(long, value_name = "PHASE", num_args = 0..=1, add = complete::phases())]
-    pub(super) advance: Option<Option<StateName>>,
+    #[arg(long, value_name = "PHASE", num_args = 0..=1, default_missing_value = ONLY_NEXT, value_parser = advance)]
+    #[arg(add = complete::phases())]
+    pub(super) advance: Option<Advance>,
     /// A failed or blocked activity of the same phase that this work settles; may be repeated
     #[arg(long, value_name = "ID")]
     pub(super) settles: Vec<ActivityId>,

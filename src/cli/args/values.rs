@@ -3,7 +3,8 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::model::{Timestamp, limits};
+use crate::model::{BadName, Timestamp, limits};
+use crate::runs::Advance;
 
 pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "give a number of seconds".to_owned())?;
@@ -25,6 +26,14 @@ pub(super) fn time_limit(text: &str) -> Result<Duration, String> {
 
 pub(super) fn whole<T: FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| "give a whole number".to_owned())
+}
+
+/// What stands for the only next phase where none is named. The system passes no argument with a NUL byte.
+pub(super) const ONLY_NEXT: &str = "\0";
+
+/// A phase to move on to.
+pub(super) fn advance(given: &str) -> Result<Advance, BadName> {
+    if given == ONLY_NEXT { Ok(Advance::Next) } else { given.parse().map(Advance::To) }
 }
 
 /// A number of tokens.

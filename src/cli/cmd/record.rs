@@ -6,7 +6,7 @@ use crate::cli::args::RecordArgs;
 use crate::cli::out::{CliResult, Out};
 use crate::cli::page::TextPage;
 use crate::cli::progress::while_waiting;
-use crate::runs::{self, Advance, Context, Error, RecordReport, RecordRequest, Source};
+use crate::runs::{self, Context, Error, RecordReport, RecordRequest, Source};
 
 pub(super) fn run(cx: &Context, args: RecordArgs, out: &mut Out) -> CliResult {
     let request = request(cx, args)?;
@@ -42,7 +42,7 @@ fn request(cx: &Context, args: RecordArgs) -> Result<RecordRequest, Error> {
         exit_code: args.exit_code,
         usage: if usage.is_unknown() { None } else { Some(usage) },
         started_at: args.started_at,
-        advance: args.advance.map(|phase| phase.map_or(Advance::Next, Advance::To)),
+        advance: args.advance,
         settles: args.settles,
         skip_reason: args.skip_reason,
         session: args.caller.session,
