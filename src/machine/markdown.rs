@@ -114,7 +114,7 @@ impl<'a> Outline<'a> {
                 Event::Start(Tag::List(_)) => nested += 1,
                 Event::End(TagEnd::List(_)) => nested -= 1,
                 Event::Start(Tag::Heading { level, .. }) if nested == 0 && quoted == 0 => {
-                    let title = title(&mut events);
+                    let title = heading_text(&mut events);
                     let heading = name(&lines, &range);
                     // Before the heading itself is noted: it ends the sections of its own level, too.
                     outline.close_near(level as usize);
@@ -294,13 +294,13 @@ fn name(lines: &[SourceLine<'_>], range: &Range<usize>) -> Name {
 }
 
 /// The text of a heading whose start event was just read.
-fn title<'a>(events: &mut impl Iterator<Item = (Event<'a>, Range<usize>)>) -> String {
+pub(crate) fn heading_text<'a>(events: &mut impl Iterator<Item = (Event<'a>, Range<usize>)>) -> String {
     let mut title = String::new();
     for (event, _) in events {
         match event {
             Event::End(TagEnd::Heading(_)) => break,
             Event::Text(text) | Event::Code(text) => title.push_str(&text),
-            Event::SoftBreak => title.push(' '),
+            Event::SoftBreak | Event::HardBreak => title.push(' '),
             _ => {}
         }
     }

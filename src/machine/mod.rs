@@ -37,6 +37,7 @@ pub use form::{CompiledText, Form, compile_text};
 #[doc(hidden)]
 pub use graph::StateTypes;
 pub use machine::{Machine, MachineError, Requirement, State, Transition};
+pub(crate) use markdown::heading_text;
 pub use notation::Notation;
 #[doc(hidden)]
 pub use prose::prose;

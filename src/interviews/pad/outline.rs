@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
+use crate::machine::heading_text;
 use crate::model::behind_front_matter;
 
 /// A heading outside of lists and quotations.
@@ -62,7 +63,7 @@ impl Outline {
                 Event::Start(Tag::BlockQuote(_) | Tag::List(_)) => nested += 1,
                 Event::End(TagEnd::BlockQuote(_) | TagEnd::List(_)) => nested -= 1,
                 Event::Start(Tag::Heading { level, .. }) => {
-                    let title = title(&mut events);
+                    let title = heading_text(&mut events);
                     if nested == 0 {
                         let hashes = text[range.clone()].trim_start_matches(' ').starts_with('#');
                         let range = whole_lines(text, &range);
@@ -171,20 +172,6 @@ fn fence(line: &str) -> (char, usize) {
     let fence = line.trim_start();
     let mark = fence.chars().next().unwrap_or_default();
     (mark, fence.len() - fence.trim_start_matches(mark).len())
-}
-
-/// The text of a heading whose start event was just read.
-fn title<'a>(events: &mut impl Iterator<Item = (Event<'a>, Range<usize>)>) -> String {
-    let mut title = String::new();
-    for (event, _) in events {
-        match event {
-            Event::End(TagEnd::Heading(_)) => break,
-            Event::Text(text) | Event::Code(text) => title.push_str(&text),
-            Event::SoftBreak | Event::HardBreak => title.push(' '),
-            _ => {}
-        }
-    }
-    title
 }
 
 /// The end of the line that contains `at`, after its line break. A lone carriage return is a line break too, as in
