@@ -91,7 +91,10 @@ fn a_name_of_the_environment_and_a_file_for_a_directory_are_told_as_what_they_ar
     let mut show = sandbox.flow_command();
     show.arg("show").env("FLOW_RUN", "a b");
     let told = run(show, "").exits(2).stderr;
-    assert!(told.starts_with("error: FLOW_RUN cannot name a run: the run id \"a b\" contains ' '"), "{told}");
+    insta::assert_snapshot!(told, @r#"
+    error: FLOW_RUN cannot name a run: the run id "a b" contains ' '; allowed are letters, digits, `.`, `_` and `-`, with a letter or digit first; correct or unset it
+      help: see `flow help show`
+    "#);
     std::fs::write(sandbox.path("file"), "").unwrap();
     for args in [["-C", "file", "list"], ["-C", "file", "init"]] {
         let told = sandbox.flow(args).exits(74).stderr;
@@ -826,7 +829,7 @@ fn session_end_marks_only_its_own_runs_and_never_fails() {
     let answer = sandbox.flow_with(["session-end"], r#"{"session_id": "s1", "reason": "clear"}"#).ok();
     let notice = |run: &str| format!("Active FlowRun {run} persisted; use /flow:resume to continue\n");
     assert_eq!(answer.stdout, notice(&mine));
-    assert!(answer.stderr.contains(&broken), "{}", answer.stderr);
+    insta::assert_snapshot!(sandbox.masked(&answer.stderr), @"warning: run 2026-05-20T143007Z-broken cannot be read: ROOT/.flow/runs/2026-05-20T143007Z-broken/run.yaml:1:1 is not valid YAML: unclosed bracket '['");
     assert!(sandbox.read(&mine, "run.yaml").contains("blocked_reason: session ended"));
     assert!(!sandbox.read(&other, "run.yaml").contains("session ended"));
     assert!(!sandbox.read(&free, "run.yaml").contains("session ended"));
@@ -1052,12 +1055,33 @@ fn a_file_or_directory_in_the_place_of_a_workflow_is_told_for_what_it_is() {
     let cause = sandbox.flow(["workflow", "check", "/dev/null", "--json"]).exits(1).error();
     assert!(cause.to_string().contains("is not a regular file"), "{cause}");
     let missing = sandbox.flow(["start", "./own.yaml"]).exits(3).stderr;
-    assert!(missing.starts_with("error: cannot read ./own.yaml\n"), "{missing}");
+    insta::assert_snapshot!(missing, @r"
+    error: cannot read ./own.yaml
+      cause: No such file or directory
+      help: check the path
+    ");
     std::fs::write(sandbox.path("own.yaml"), "x".repeat((1 << 20) + 1)).unwrap();
     let there = sandbox.flow(["start", "./own.yaml"]).exits(3).stderr;
-    assert!(there.contains("put it into .flow/workflows/ and name it without its ending"), "{there}");
+    insta::assert_snapshot!(there, @r"
+    error: there is no workflow `./own.yaml`
+      help: to start it, put it into .flow/workflows/ and name it without its ending; `flow workflow check ./own.yaml` looks at a file anywhere; `flow workflow list` shows all
+    ");
     let large = sandbox.flow(["workflow", "check", "own.yaml"]).exits(1).stdout;
-    assert!(large.contains("error[too_large]: the file is larger than 1048576 bytes"), "{large}");
+    insta::assert_snapshot!(large, @r"
+    error[too_large]: the file is larger than 1048576 bytes
+     --> own.yaml:1:1
+      |
+    1 |
+      | ^
+    ");
     let told = sandbox.flow(["record-activity", "a.yaml"]).exits(2).stderr;
-    assert!(told.contains("did you mean `--activity-file a.yaml`?"), "{told}");
+    insta::assert_snapshot!(told, @r"
+    error: unexpected argument 'a.yaml' found
+
+      tip: did you mean `--activity-file a.yaml`?
+
+    Usage: flow record-activity [OPTIONS]
+
+    For more information, try 'flow record-activity --help'.
+    ");
 }

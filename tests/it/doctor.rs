@@ -1035,16 +1035,25 @@ fn a_file_in_the_place_of_the_runs_is_told_with_what_to_do() {
     std::fs::rename(sandbox.path(".flow/runs"), sandbox.path("runs")).unwrap();
     std::fs::write(sandbox.path(".flow/runs"), "x").unwrap();
     let listed = sandbox.flow(["list"]).exits(77).stderr;
-    assert!(listed.contains("is a file, not a directory"), "{listed}");
-    assert!(listed.contains("move the file away") && !listed.contains("link"), "{listed}");
+    insta::assert_snapshot!(sandbox.masked(&listed), @r"
+    error: ROOT/.flow/runs is a file, not a directory
+      help: a directory belongs there: move the file away, and bring the directory back with git if it was committed
+    ");
     let found = sandbox.flow(["doctor"]).exits(65).stdout;
-    assert!(found.contains("runs is a file, not a directory; move it away"), "{found}");
+    insta::assert_snapshot!(found, @r"
+    error  wrong_kind  .flow/runs
+      runs is a file, not a directory; move it away, and bring the directory back with git if it was committed
+    damaged  0 runs checked, 1 error, 0 warnings
+    ");
     std::fs::remove_file(sandbox.path(".flow/runs")).unwrap();
     std::fs::rename(sandbox.path("runs"), sandbox.path(".flow/runs")).unwrap();
     std::fs::rename(sandbox.run_dir("r1").join("run.yaml"), sandbox.path("kept")).unwrap();
     std::fs::create_dir(sandbox.run_dir("r1").join("run.yaml")).unwrap();
     let shown = sandbox.flow(["show", "r1"]).exits(77).stderr;
-    assert!(shown.contains("`flow doctor --repair`") && !shown.contains("link"), "{shown}");
+    insta::assert_snapshot!(sandbox.masked(&shown), @r"
+    error: ROOT/.flow/runs/r1/run.yaml is a directory
+      help: a file belongs there: move the directory away, or run `flow doctor --repair`
+    ");
     sandbox.flow(["doctor", "--repair"]).ok();
     sandbox.flow(["verify", "r1"]).ok();
 }

@@ -818,6 +818,9 @@ fn once_more_means_an_id_and_an_input_that_never_counts_is_told_as_such() {
     assert!(error["message"].as_str().unwrap().starts_with("--again needs the --id"), "{error}");
     assert_eq!(recorded(&sandbox), Vec::<Value>::new());
     let told = exec(&sandbox, &["--input", ".git/config", "--input", "no"], &["true"]).ok().stderr;
-    assert!(told.contains("\".git/config\" leads into `.git`, whose files never count"), "{told}");
-    assert!(told.contains("\"no\" names no file of the project now"), "{told}");
+    insta::assert_snapshot!(told, @r#"
+    warning: --input ".git/config" leads into `.git`, whose files never count
+    warning: --input "no" names no file of the project now
+    flow: recorded 002 true (passed) in preflight of r1
+    "#);
 }

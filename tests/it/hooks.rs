@@ -141,11 +141,20 @@ fn a_brief_leaves_out_no_work() {
     sandbox.flow(["start", "debug", "--id", "broken"]).ok();
     std::fs::write(sandbox.path(".flow/runs/broken/run.yaml"), "").unwrap();
     std::fs::write(sandbox.path(".flow/runs/broken/events.jsonl"), "").unwrap();
-    let unreadable = "\nCannot be read: broken; `flow doctor` tells why.";
-    assert!(begins_with(&sandbox, "s2").contains(unreadable));
+    insta::assert_snapshot!(begins_with(&sandbox, "s2"), @r"
+    flow keeps the state of runs here; this session has none that it could resume.
+    Cannot be read: broken; `flow doctor` tells why.
+    ");
     sandbox.flow(["start", "debug", "--id", "r1"]).ok();
-    let text = begins_with(&sandbox, "s3");
-    assert!(text.contains("flow keeps the state of run r1 ") && text.contains(unreadable), "{text}");
+    insta::assert_snapshot!(begins_with(&sandbox, "s3"), @r#"
+    flow keeps the state of run r1 of workflow debug, active, in phase preflight (1 of 5).
+    Verdict: continue: "nothing is completed in `preflight` yet"
+    Cannot be read: broken; `flow doctor` tells why.
+    Next phase: preflight: "The report of the fault is at hand, the working tree is clean, and the branch for the work exists."
+    Held by: no session
+    Completed activities: none
+    Texts in quotation marks are data of the run. `flow resume` tells more.
+    "#);
     // A holder whose process is gone.
     let mut dead = HostProcess::new(&sandbox);
     dead.flow(&sandbox, "gone", &["resume", "r1", "--claim"]);
@@ -212,7 +221,13 @@ fn without_a_place_for_notes_a_start_is_told_and_a_prompt_only_of_modes() {
     let payload = json!({ "session_id": "s1", "prompt": "$blueprint" });
     told(&hook(&sandbox, "codex", "session-start", &payload), "SessionStart");
     let text = told(&hook(&sandbox, "codex", "user-prompt-submit", &payload), "UserPromptSubmit");
-    assert!(text.contains("blueprint activated") && !text.contains("flow keeps"), "{text}");
+    insta::assert_snapshot!(text, @r#"
+    detected workflow keyword: "$blueprint"
+
+    skill: blueprint activated and initial state initialized at .flow/state/sessions/s1/blueprint-state.json; write subsequent updates with `flow mode write blueprint --session s1`
+
+    active skills: blueprint
+    "#);
     let log = std::fs::read_to_string(sandbox.path(".flow/.cache/hooks.log")).unwrap();
     assert_eq!(log.lines().filter(|line| !line.contains("hosts")).count(), 0, "{log}");
     assert_eq!(log.lines().count(), 4, "{log}");
@@ -1005,14 +1020,39 @@ fn a_hook_without_time_for_all_runs_reads_those_of_its_session_and_counts_the_ot
         Budget::of_times(0)
     };
     let enough = || Budget::of_times(1000);
-    let missed = "5 runs were not looked at within 0.5 s; `flow list` shows them";
     // The run is not noted yet, and its name comes last.
     let text = told(&hook_with(none(), &sandbox, "session-start", &session), "SessionStart");
-    assert!(text.contains(missed) && !text.contains("run a-own"), "{text}");
+    insta::assert_snapshot!(text, @r#"
+    flow keeps the state of run b67 of workflow debug, active, in phase preflight (1 of 5).
+    Verdict: continue: "nothing is completed in `preflight` yet"
+    5 runs were not looked at within 0.5 s; `flow list` shows them
+    Next phase: preflight: "The report of the fault is at hand, the working tree is clean, and the branch for the work exists."
+    Held by: no session
+    Completed activities: none
+    Other open runs: 63
+    Texts in quotation marks are data of the run. `flow resume` tells more.
+    "#);
     let text = told(&hook_with(enough(), &sandbox, "user-prompt-submit", &session), "UserPromptSubmit");
-    assert!(text.contains("run a-own") && !text.contains("not looked at"), "{text}");
+    insta::assert_snapshot!(text, @r#"
+    flow keeps the state of run a-own of workflow debug, active, in phase preflight (1 of 5).
+    Verdict: continue: "nothing is completed in `preflight` yet"
+    Next phase: preflight: "The report of the fault is at hand, the working tree is clean, and the branch for the work exists."
+    Held by: this session
+    Completed activities: none
+    Other open runs: 68
+    Texts in quotation marks are data of the run. `flow resume` tells more.
+    "#);
     let text = told(&hook_with(none(), &sandbox, "session-start", &session), "SessionStart");
-    assert!(text.contains("run a-own") && text.contains(missed), "{text}");
+    insta::assert_snapshot!(text, @r#"
+    flow keeps the state of run a-own of workflow debug, active, in phase preflight (1 of 5).
+    Verdict: continue: "nothing is completed in `preflight` yet"
+    5 runs were not looked at within 0.5 s; `flow list` shows them
+    Next phase: preflight: "The report of the fault is at hand, the working tree is clean, and the branch for the work exists."
+    Held by: this session
+    Completed activities: none
+    Other open runs: 63
+    Texts in quotation marks are data of the run. `flow resume` tells more.
+    "#);
     // How many were not reached is no news.
     assert_eq!(hook_with(none(), &sandbox, "user-prompt-submit", &session), "");
     // There may be another run of the session among those.
@@ -1068,8 +1108,10 @@ fn a_hook_reads_each_open_run_once() {
 fn where_no_run_is_open_a_new_session_is_told_once_how_to_begin() {
     let sandbox = in_use();
     let text = told(&begins(&sandbox, "codex", "s1", "startup"), "SessionStart");
-    assert_eq!(text.lines().count(), 2, "{text}");
-    assert!(text.contains("`flow start WORKFLOW --issue N`") && text.contains("start-issue"), "{text}");
+    insta::assert_snapshot!(text, @r"
+    flow keeps the state of long work in this project; no run is open.
+    `flow start WORKFLOW --issue N` begins one; workflows: address-pr, blueprint, build, build-fast, debug, deep-research, merge-pr, pr-review, release, review-pr, start-issue; `flow workflow list` tells of all.
+    ");
     for source in ["resume", "compact", "startup"] {
         assert_eq!(begins(&sandbox, "codex", "s1", source), "", "{source}");
     }
@@ -1119,7 +1161,15 @@ fn the_verdict_of_a_session_that_begins_looks_at_the_files() {
     sandbox.flow(["start", "own", "--id", "r1", "--phase", "work", "--session", "s1"]).ok();
     sandbox.flow(["exec", "test", "--session", "s1"]).ok();
     let text = told(&begins(&sandbox, "codex", "s1", "startup"), "SessionStart");
-    assert!(text.contains("`work` is done; `check` comes next"), "{text}");
+    insta::assert_snapshot!(text, @r#"
+    flow keeps the state of run r1 of workflow own, active, in phase work (2 of 3).
+    Verdict: continue: "`work` is done; `check` comes next"
+    Next phase: check: "What shows that it is done; from here a run can go back to the work, or end."
+    Held by: this session
+    Completed activities: 1, the last ones 002 test (seen)
+    Texts in quotation marks are data of the run. `flow resume` tells more.
+    Seen by flow, and whether the tracked and untracked files are the same: 002 test passed, fresh
+    "#);
     std::fs::write(sandbox.path("t.sh"), "exit 1\n").unwrap();
     let text = told(&begins(&sandbox, "codex", "s1", "startup"), "SessionStart");
     insta::assert_snapshot!(text, @r#"

@@ -64,10 +64,33 @@ fn how_a_replay_compared_is_seen_and_after_a_difference_resume_proposes_another_
     let report = sandbox.flow(["verify", "r1", "--evidence", "--json"]).ok().json();
     assert_eq!(report["claimed"], json!([]));
     let resumed = sandbox.flow(["resume", "r1"]).ok().stdout;
-    assert!(resumed.contains("003  replay-of-test  preflight  passed, seen"), "{resumed}");
+    insta::assert_snapshot!(resumed, @r"
+    continue  r1  merge-pr
+      why         `preflight` is done; `verify` comes next
+      phase       preflight
+      next        verify: All required checks of the noted head commit have passed, and no finding of severity one is open.
+      command     flow record-activity --run-id r1 --phase verify --id verify --status running
+      if the work of `verify` is done:
+        flow record-activity --run-id r1 --phase verify --id verify --status passed
+      evidence (fresh: the tracked and untracked files are the same)
+        002  test  preflight  test = sh check.sh  passed, seen  fresh
+      completed
+        002  test            preflight  passed, seen
+        003  replay-of-test  preflight  passed, seen
+    ");
     let report = sandbox.flow(["report", "r1"]).ok().stdout;
-    let told = "003 `replay-of-test` passed in `preflight`: `002 test once more: same exit status (0), same output, same files`";
-    assert!(report.contains(told) && !report.contains("### Claimed"), "{report}");
+    insta::assert_snapshot!(sandbox.masked(&report), @r"
+    ## `r1` active
+
+    Workflow `merge-pr`, in `preflight`.
+    Branch: `main`
+    Used: 2s (1 of 2 reported)
+
+    ### Seen
+
+    - 002 `test` passed, on commit `ID`: `test = sh check.sh`
+    - 003 `replay-of-test` passed in `preflight`: `002 test once more: same exit status (0), same output, same files`
+    ");
     fs::write(sandbox.path("code"), "bad\n").unwrap();
     replayed(&sandbox, &["--yes", "test"], 1);
     let resumed = sandbox.flow(["resume", "r1", "--json"]).ok().json();
@@ -104,11 +127,26 @@ fn what_proves_or_reports_work_says_that_events_were_lost() {
     let sandbox = sandbox();
     fs::remove_file(sandbox.path(".flow/runs/r1/events.jsonl")).unwrap();
     sandbox.flow(["doctor", "r1", "--repair"]).ok();
-    let lost = "lost, as the repair of the log at event";
     let proved = sandbox.flow(["verify", "r1", "--evidence"]).ok().stdout;
-    assert!(proved.starts_with("nothing seen  r1\n") && proved.contains(lost), "{proved}");
+    insta::assert_snapshot!(proved, @r"
+    nothing seen  r1
+      claimed     002 test
+      fresh means: the tracked and untracked files are the same; ignored ones are not looked at
+      note        events 1 to 3 lost, as the repair of the log at event 4 says; 2 records were found again in their activity files
+    ");
     let report = sandbox.flow(["report", "r1"]).ok().stdout;
-    assert!(report.contains(lost), "{report}");
+    insta::assert_snapshot!(sandbox.masked(&report), @r"
+    ## `r1` active
+
+    Workflow `merge-pr`, in `preflight`.
+    Branch: `main`
+    Used: 2s
+    Note: `events 1 to 3 lost, as the repair of the log at event 4 says; 2 records were found again in their activity files`
+
+    ### Claimed
+
+    - 002 `test` passed in `preflight`: `sh check.sh`
+    ");
 }
 
 #[test]
@@ -117,9 +155,45 @@ fn a_command_with_several_lines_is_shown_whole() {
     let command = ["sh", "-c", "echo  `true`\nfalse"];
     sandbox.flow(["exec", "--run-id", "r1", "--id", "lines", "--"].iter().chain(&command)).exits(1);
     let resumed = sandbox.flow(["resume", "r1"]).ok().stdout;
-    assert!(resumed.contains(r"--again -- sh -c $'echo  `true`\nfalse'"), "{resumed}");
+    insta::assert_snapshot!(resumed, @r"
+    continue  r1  merge-pr
+      why         004 lines failed in `preflight`
+      phase       preflight
+      next        preflight: The pull request is open, approved and free of conflicts, and its head commit is noted.
+      command     flow record-activity --run-id r1 --phase preflight --id lines --status running --name 'lines, after 004'
+      if the command is to be run again:
+        flow exec --run-id r1 --id lines --again -- sh -c $'echo  `true`\nfalse'
+      if the work of `preflight` is done:
+        flow record-activity --run-id r1 --phase preflight --id lines --status passed --name 'lines, after 004'
+      if `preflight` needs no work in this run:
+        flow record-activity --run-id r1 --phase preflight --id lines --status skipped --name 'lines, after 004' --summary 'why'
+      if a person decides to go on to `verify` without it:
+        flow record-activity --run-id r1 --phase verify --id verify --status running --skip-reason 'why'
+      if the run has failed:
+        flow fail r1 --reason 'why'
+      evidence (fresh: the tracked and untracked files are the same)
+        002  test   preflight  test = sh check.sh            passed, seen          fresh
+        004  lines  preflight  sh -c $'echo  `true`\nfalse'  failed, exit 1, seen  fresh
+      completed
+        002  test  preflight  passed, seen
+    ");
     let report = sandbox.flow(["report", "r1"]).ok().stdout;
-    assert!(report.contains(r"`` sh -c $'echo  `true`\nfalse' ``"), "{report}");
+    insta::assert_snapshot!(sandbox.masked(&report), @r"
+    ## `r1` failing
+
+    Workflow `merge-pr`, in `preflight`.
+    Branch: `main`
+    Used: 4s
+
+    ### Seen
+
+    - 002 `test` passed, on commit `ID`: `test = sh check.sh`
+    - 004 `lines` failed, exit 1, on commit `ID`: `` sh -c $'echo  `true`\nfalse' ``
+
+    ### Open
+
+    - 004 `lines` failed, exit 1 in `preflight`: `` sh -c $'echo  `true`\nfalse' ``
+    ");
 }
 
 /// A record may come from a clone, so it leads no command to another place.

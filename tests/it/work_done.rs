@@ -884,8 +884,10 @@ fn reports_walk_through_no_phase_whose_work_is_not_done() {
     let batch = json!(reports).to_string();
     let begun =
         sandbox.flow(["emit", "--workflow", "start-issue", "--run-id", "r3", "--batch", &batch]).exits(1).stderr;
-    let help = "report how `preflight` ended, or only what comes up to it, which begins the run";
-    assert!(begun.contains("`preflight` is not done: ") && begun.contains(help), "{begun}");
+    insta::assert_snapshot!(begun, @r"
+    Error: event 2 of the batch: run r3: `preflight` is not done: it is reported as running; nothing of the batch was recorded
+      help: report how `preflight` ended, or only what comes up to it, which begins the run
+    ");
     assert!(!sandbox.run_dir("r3").exists());
     // Work that is reported as done counts, and the last report ends the run.
     for step in ["preflight", "explore", "plan", "code"] {

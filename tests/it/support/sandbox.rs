@@ -123,6 +123,14 @@ impl Sandbox {
         self.home.path().join("demo")
     }
 
+    /// `text` without what is another one in each run of a test: the directory, and short ids of commits and files.
+    pub fn masked(&self, text: &str) -> String {
+        let text = text.replace(self.root().to_str().unwrap(), "ROOT");
+        let is_id = |word: &str| word.len() == 12 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let words: Vec<_> = text.split('`').map(|word| if is_id(word) { "ID" } else { word }).collect();
+        words.join("`")
+    }
+
     /// A path inside the repository.
     pub fn path(&self, relative: impl AsRef<Path>) -> PathBuf {
         self.root().join(relative)
