@@ -17,6 +17,7 @@
 
 mod carrier;
 mod copy;
+mod delegate;
 mod displaced;
 mod flaws;
 mod hidden;

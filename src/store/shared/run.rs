@@ -14,6 +14,7 @@ use crate::store::local::RunDir;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::{AsOf, BroughtEvidence, ReadPosition, RunParts, RunWriter, StoredRun};
 use crate::store::shared::copy::{Copies, text_of, undamaged};
+use crate::store::shared::delegate::answered_by;
 use crate::store::shared::settle::left_until;
 use crate::store::shared::writer::SharedWriter;
 
@@ -35,12 +36,20 @@ impl SharedRun {
 }
 
 impl StoredRun for SharedRun {
-    fn id(&self) -> &RunId {
-        self.copy.id()
-    }
-
-    fn address(&self, document: Document<'_>) -> Address {
-        self.copy.address(document)
+    answered_by! { copy:
+        fn id(&self) -> &RunId;
+        fn address(&self, document: Document<'_>) -> Address;
+        fn noted(&self) -> Seq;
+        fn is_log_changed(&self) -> bool;
+        fn log(&self) -> Result<LogScan>;
+        fn end(&self, since: Seq) -> Result<Option<LogEnd>>;
+        fn orderly_end(&self, since: Seq) -> Result<Option<LogEnd>>;
+        fn log_from(&self, position: &mut ReadPosition, after: Seq) -> Result<LogScan>;
+        fn first_event(&self) -> Result<Option<Event>>;
+        fn activity_names(&self) -> Result<Vec<(Number, String)>>;
+        fn activity(&self, name: &str) -> Result<Option<String>>;
+        fn evidence(&self) -> Result<Vec<(String, u64)>>;
+        fn read_evidence(&self, name: &str, offset: u64, limit: usize) -> Result<Option<FilePart>>;
     }
 
     // git does not touch copies, and what they lack is at the carrier.
@@ -48,52 +57,8 @@ impl StoredRun for SharedRun {
         RunParts::Whole
     }
 
-    fn noted(&self) -> Seq {
-        self.copy.noted()
-    }
-
-    fn is_log_changed(&self) -> bool {
-        self.copy.is_log_changed()
-    }
-
     fn text(&self) -> Result<Option<String>> {
         Ok(undamaged(self.copy.text()?))
-    }
-
-    fn log(&self) -> Result<LogScan> {
-        self.copy.log()
-    }
-
-    fn end(&self, since: Seq) -> Result<Option<LogEnd>> {
-        self.copy.end(since)
-    }
-
-    fn orderly_end(&self, since: Seq) -> Result<Option<LogEnd>> {
-        self.copy.orderly_end(since)
-    }
-
-    fn log_from(&self, position: &mut ReadPosition, after: Seq) -> Result<LogScan> {
-        self.copy.log_from(position, after)
-    }
-
-    fn first_event(&self) -> Result<Option<Event>> {
-        self.copy.first_event()
-    }
-
-    fn activity_names(&self) -> Result<Vec<(Number, String)>> {
-        self.copy.activity_names()
-    }
-
-    fn activity(&self, name: &str) -> Result<Option<String>> {
-        self.copy.activity(name)
-    }
-
-    fn evidence(&self) -> Result<Vec<(String, u64)>> {
-        self.copy.evidence()
-    }
-
-    fn read_evidence(&self, name: &str, offset: u64, limit: usize) -> Result<Option<FilePart>> {
-        self.copy.read_evidence(name, offset, limit)
     }
 
     fn evidence_limit(&self) -> usize {

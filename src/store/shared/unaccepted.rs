@@ -10,6 +10,7 @@ use crate::store::local::Project;
 use crate::store::pruned::PrunedRun;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::{MaybeOpen, RefreshScope, RunCache, RunStamp, RunStore, StoredRun, Visit};
+use crate::store::shared::delegate::answered_by;
 
 /// The runs of this checkout alone. Shared ones are not there, and no run begins.
 #[derive(Debug)]
@@ -31,28 +32,18 @@ impl UnacceptedRuns {
 }
 
 impl RunStore for UnacceptedRuns {
-    fn ids(&self) -> Result<Vec<RunId>> {
-        self.here.ids()
-    }
-
-    fn open(&self, id: &RunId) -> Result<Box<dyn StoredRun>> {
-        self.here.open(id)
-    }
-
-    fn each(&self, ids: &[RunId], visit: Visit<'_>) -> Result<()> {
-        self.here.each(ids, visit)
-    }
-
-    fn stamps(&self, ids: Option<&[RunId]>, due: &dyn Fn(&RunId) -> bool) -> Result<Vec<(RunId, RunStamp)>> {
-        self.here.stamps(ids, due)
-    }
-
-    fn place(&self, id: &RunId) -> Option<PathBuf> {
-        self.here.place(id)
-    }
-
-    fn places(&self) -> Vec<PathBuf> {
-        self.here.places()
+    answered_by! { here:
+        fn ids(&self) -> Result<Vec<RunId>>;
+        fn open(&self, id: &RunId) -> Result<Box<dyn StoredRun>>;
+        fn each(&self, ids: &[RunId], visit: Visit<'_>) -> Result<()>;
+        fn stamps(&self, ids: Option<&[RunId]>, due: &dyn Fn(&RunId) -> bool) -> Result<Vec<(RunId, RunStamp)>>;
+        fn place(&self, id: &RunId) -> Option<PathBuf>;
+        fn places(&self) -> Vec<PathBuf>;
+        fn pruned(&self, id: &RunId) -> Result<Option<PrunedRun>>;
+        fn pruned_named(&self, name: &str) -> Result<Option<PrunedRun>>;
+        fn maybe_open(&self, outside: Option<&str>) -> Result<MaybeOpen>;
+        fn listing(&self, known: &(dyn Fn(Vec<RunSummary>) + Sync)) -> Result<Vec<RunId>>;
+        fn run_cache(&self) -> Option<&dyn RunCache>;
     }
 
     fn create(
@@ -62,22 +53,6 @@ impl RunStore for UnacceptedRuns {
         _: &mut dyn FnMut(usize) -> Option<NewRun>,
     ) -> Result<Box<dyn StoredRun>> {
         Err(self.refusal(true))
-    }
-
-    fn pruned(&self, id: &RunId) -> Result<Option<PrunedRun>> {
-        self.here.pruned(id)
-    }
-
-    fn pruned_named(&self, name: &str) -> Result<Option<PrunedRun>> {
-        self.here.pruned_named(name)
-    }
-
-    fn maybe_open(&self, outside: Option<&str>) -> Result<MaybeOpen> {
-        self.here.maybe_open(outside)
-    }
-
-    fn listing(&self, known: &(dyn Fn(Vec<RunSummary>) + Sync)) -> Result<Vec<RunId>> {
-        self.here.listing(known)
     }
 
     fn shared_at(&self) -> Option<Address> {
@@ -95,9 +70,5 @@ impl RunStore for UnacceptedRuns {
 
     fn refresh(&self, _: RefreshScope, _: &WriteRequest) -> Result<Vec<String>> {
         Err(self.refusal(false))
-    }
-
-    fn run_cache(&self) -> Option<&dyn RunCache> {
-        self.here.run_cache()
     }
 }

@@ -11,6 +11,7 @@ use crate::store::local::LockedRun;
 use crate::store::run_store::RunWriter;
 use crate::store::shared::carrier::{Put, window_of};
 use crate::store::shared::copy::{Copies, shows_end};
+use crate::store::shared::delegate::answered_by;
 use crate::store::shared::settle::{PositionOwner, left_until, settle};
 
 /// How long a repeated command waits to tell others what it repeats.
@@ -38,12 +39,13 @@ impl<'a> SharedWriter<'a> {
 }
 
 impl RunWriter for SharedWriter<'_> {
-    fn text(&self) -> Result<Option<String>> {
-        self.copy.text()
-    }
-
-    fn end(&self) -> &LogEnd {
-        self.copy.end()
+    answered_by! { copy:
+        fn text(&self) -> Result<Option<String>>;
+        fn end(&self) -> &LogEnd;
+        fn with_text(&self, text: &str, enough: &dyn Fn(&Event) -> bool) -> Result<Vec<Event>>;
+        fn noted(&self) -> (Seq, Number);
+        fn is_as_left(&self) -> bool;
+        fn is_free(&self, name: &str) -> Result<bool>;
     }
 
     fn read_end(&mut self, since: Seq) -> Result<()> {
@@ -52,22 +54,6 @@ impl RunWriter for SharedWriter<'_> {
 
     fn log(&self) -> Result<LogScan> {
         RunWriter::log(&self.copy)
-    }
-
-    fn with_text(&self, text: &str, enough: &dyn Fn(&Event) -> bool) -> Result<Vec<Event>> {
-        self.copy.with_text(text, enough)
-    }
-
-    fn noted(&self) -> (Seq, Number) {
-        self.copy.noted()
-    }
-
-    fn is_as_left(&self) -> bool {
-        self.copy.is_as_left()
-    }
-
-    fn is_free(&self, name: &str) -> Result<bool> {
-        self.copy.is_free(name)
     }
 
     fn put_evidence(&mut self, name: &str, bytes: &[u8], now: Timestamp) -> Result<()> {
