@@ -135,7 +135,16 @@ fn the_most_urgent_runs_come_first_and_those_that_need_no_person_are_left_out() 
     );
     assert_eq!(shown.stderr, "`flow resume RUN` says what to do about a run\n");
     let all = sandbox.flow(["attention", "--all"]).ok().stdout;
-    assert!(all.contains("At work  1\n  debug  second  preflight 1/5  9 s  session second holds the run\n"), "{all}");
+    insta::assert_snapshot!(sandbox.masked(&all), @r"
+    Waits for you  1
+      blocked  debug  third  preflight 1/5  6 s  waits for access to staging
+    Left behind  1
+      ended  debug  first  preflight 1/5  7 s  the session that held it has ended
+    At work  1
+      debug  second  preflight 1/5  9 s  session second holds the run
+    Unreadable  1
+      broken  ROOT/.flow/runs/broken/run.yaml:1:8 is not valid YAML: unclosed bracket '['
+    ");
     let ids = |args: &[&str]| {
         let list = sandbox.flow(["list", "--json"].iter().chain(args)).ok().json();
         list["runs"].as_array().unwrap().iter().map(|run| run["run_id"].clone()).collect::<Value>()
@@ -477,8 +486,8 @@ fn a_list_says_what_open_runs_wait_for_in_the_words_that_were_recorded() {
     let cause = json!({ "text": "2 tests fail", "exit_code": 101, "number": "001", "activity": "suite" });
     assert_eq!(report["runs"][0]["cause"], cause);
     let list = sandbox.flow(["list"]).ok().stdout;
-    assert!(list.contains("preflight 1/5") && list.trim_end().ends_with("2 tests fail · exit 101"), "{list}");
+    insta::assert_snapshot!(list, @"debug  failing  debug  failing  preflight 1/5  2 s  2 tests fail · exit 101");
     let hud = sandbox.flow(["hud"]).ok().stdout;
-    assert!(hud.contains("preflight 1/5") && hud.contains("2 tests fail · exit 101"), "{hud}");
+    insta::assert_snapshot!(hud, @"debug  failing  preflight 1/5  failing  2 tests fail · exit 101  now");
     assert_eq!(sandbox.flow(["hud", "--format", "{waits}"]).ok().stdout, "2 tests fail · exit 101\n");
 }

@@ -485,7 +485,7 @@ fn validate_judges_files_as_the_commands_do_that_read_them() {
     sandbox.flow(["validate", "a.yaml"]).exits(1);
     here("a.yaml", &activity.replace("passed}", "passed, completed_at: yesterday}").replace("id: a", "id: b"));
     let recorded = sandbox.flow(["record-activity", "--activity-file", "a.yaml"]).ok();
-    assert!(recorded.stderr.contains("completed_at is `yesterday`, which is not a time"), "{recorded:?}");
+    insta::assert_snapshot!(recorded.stderr, @"warning: completed_at is `yesterday`, which is not a time such as 2026-05-20T14:30:00Z");
 
     let log = sandbox.run_dir(&run).join("events.jsonl");
     std::fs::File::options().write(true).open(&log).unwrap().set_len(900 << 20).unwrap();
@@ -552,7 +552,21 @@ fn the_state_machine_of_a_skill_is_found_checked_and_started() {
         told.contains("its workflow has no state machine: its steps are free, and `flow complete free` ends"),
         "{told}"
     );
-    assert!(told.contains("`look` is done; no definition says what follows"), "{told}");
+    insta::assert_snapshot!(told, @r"
+    continue  free  scan
+      why         `look` is done; no definition says what follows
+      phase       look
+      next        look
+      if the run is at its end:
+        flow complete free
+      completed
+        001  look  look  passed, claimed
+      uncommitted: 1 file outside flow's own files
+        .claude/skills/scan/SKILL.md
+      note        its workflow has no state machine: its steps are free, and `flow complete free` ends the run
+      other open runs
+        2026-05-20T143004Z-scan  scan  active  analyze
+    ");
     assert!(sandbox.flow(["next", "free"]).ok().stdout.contains("no definition says what follows"));
     let error = sandbox.flow(["advance", "free", "--json"]).exits(1).error();
     assert_eq!(error["message"], "run free: no definition says what follows `look`");

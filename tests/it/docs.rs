@@ -537,7 +537,15 @@ fn what_the_program_says_names_pages_that_a_user_of_the_binary_has() {
         sandbox.flow(["help", &word]).ok();
     }
     let wrong = sandbox.flow(["help", "worfklows"]).exits(2).stderr;
-    assert!(wrong.contains("tip: did you mean `flow help workflows`?"), "{wrong}");
+    insta::assert_snapshot!(wrong, @r"
+    error: unrecognized subcommand 'worfklows'
+
+      tip: did you mean `flow help workflows`?
+
+    Usage: flow [OPTIONS] <COMMAND>
+
+    For more information, try 'flow --help'.
+    ");
     assert!(
         sandbox.flow(["help", "nonsense"]).exits(2).stderr.contains("tip: `flow help` lists all commands and topics")
     );

@@ -371,7 +371,10 @@ fn a_batch_happens_wholly_or_not_at_all() {
     let before = project.0.read("r1", "events.jsonl");
     let refused = project.emit("line", &["--batch", &json!(bad).to_string()]).exits(1).stderr;
     assert!(refused.starts_with("Error: event 2 of the batch: "), "{refused}");
-    assert!(refused.contains("; nothing of the batch was recorded"), "{refused}");
+    insta::assert_snapshot!(refused, @r#"
+    Error: event 2 of the batch: step "plan" is not a valid transition in the "line" state machine. Current state: "build". Valid transitions from "build": [verify].; nothing of the batch was recorded
+      help: report one of these next: verify, or `build` again
+    "#);
     let refused = project.emit("line", &["--batch", ""]).exits(2).stderr;
     assert!(refused.starts_with("Error: the name of the file is empty"), "{refused}");
     for (wrong, why) in [
@@ -534,7 +537,10 @@ fn artifacts_are_shown_where_they_are_and_only_once() {
     register(json!({ "path": "../outside.md" })).exits(2);
     std::os::unix::fs::symlink("/etc", project.0.path("etc")).unwrap();
     let escape = register(json!({ "path": "etc/passwd" })).exits(2);
-    assert!(escape.stderr.contains("escapes the canonical project root"), "{escape:?}");
+    insta::assert_snapshot!(project.0.masked(&escape.stderr), @r#"
+    Error: Artifact path "etc/passwd" escapes the canonical project root (ROOT). Use storageRoot "absolute" for external artifacts.
+      help: see `flow help emit`
+    "#);
     let shown = project.0.flow(["show", "r1", "--json"]).ok().json();
     let artifacts = shown["artifacts"].as_array().unwrap();
     assert_eq!(artifacts.len(), 2);

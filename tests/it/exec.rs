@@ -479,7 +479,11 @@ fn a_command_that_changes_files_is_seen_to_have_run_on_those_before() {
     fs::remove_file(sandbox.path("made")).unwrap();
     assert_eq!(fresh(&sandbox), json!([["t", "fresh", []]]));
     let told = sandbox.flow(["verify", "r1", "--evidence"]).ok().stdout;
-    assert!(told.contains("fresh: files changed while it ran, and were put back"), "{told}");
+    insta::assert_snapshot!(told, @r"
+    ok  r1
+      002  t  preflight  sh -c 'echo x > made'  passed, seen  fresh: files changed while it ran, and were put back
+      fresh means: the tracked and untracked files are the same; ignored ones are not looked at
+    ");
 }
 
 /// Copies the run into another checkout, as git or a shared store would.

@@ -47,7 +47,7 @@ fn a_fork_goes_on_where_the_run_was_and_leaves_it_as_it_is() {
     let listed = sandbox.flow(["list", "--json"]).ok().json();
     assert_eq!(listed["runs"][0]["forked_from"], json!({ "run_id": "r1", "seq": 3 }));
     let log = sandbox.flow(["log", "r3"]).ok().stdout;
-    assert!(log.contains("run_forked") && log.ends_with("from r1 at event 3\n"), "{log}");
+    insta::assert_snapshot!(log, @"   1  2026-05-20T14:30:10.000Z  run_forked         from r1 at event 3");
     sandbox.flow(["fork", "r1", "--at", "99"]).exits(3);
     // Each goes its own way, with numbers that go on.
     sandbox.flow(["record-activity", "--run-id", "r2", "--id", "draft", "--status", "passed", "--advance"]).ok();
@@ -63,7 +63,7 @@ fn a_fork_is_read_and_verified_without_its_parent_and_misses_only_the_evidence()
     forked(&sandbox, &["--id", "r2"]);
     sandbox.flow(["fork", "r2", "--id", "r3"]).ok();
     let told = sandbox.flow(["evidence", "r2"]).ok().stderr;
-    assert!(told.contains("r2 is a fork: what it took over is kept in r1"), "{told}");
+    insta::assert_snapshot!(told, @"warning: r2 is a fork: what it took over is kept in r1");
     let evidence = |run: &str| {
         let told = sandbox.flow(["evidence", run, "--json"]).ok().json();
         json!([told["evidence"][0]["run_id"], told["evidence"][0]["exists"], told["seen"][0]["freshness"]])

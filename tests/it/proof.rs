@@ -300,7 +300,7 @@ fn all_readers_say_that_the_project_calls_another_command_so_today() {
     fs::write(sandbox.path(".flow/config.yaml"), "commands: {test: 'true'}\n").unwrap();
     assert_eq!(sandbox.flow(["resume", "r1", "--json"]).exits(4).json()["verdict"], "needs_human");
     let line = sandbox.flow(["hud"]).ok().stdout;
-    assert!(line.contains("  r1  verify 2/3  blocked  "), "{line}");
+    insta::assert_snapshot!(line, @"w  r1  verify 2/3  blocked  `verify` requires that `test` was seen…  now");
     for reader in [&["attention"][..], &["wait", "r1", "--timeout", "1"], &["watch", "--once"], &["list"]] {
         let told = sandbox.flow(reader);
         let told = format!("{}{}", told.stdout, told.stderr);
@@ -456,7 +456,13 @@ fn a_reason_to_leave_without_the_command_stays_visible() {
     let verified = sandbox.flow(["verify", "r1", "--evidence", "--json"]).exits(1).json();
     assert_eq!(verified["required"][0]["skip_reason"], "the runner is down");
     let log = sandbox.flow(["log", "r1"]).ok().stdout;
-    assert!(log.contains("left undone: verify without test (the runner is down)"), "{log}");
+    insta::assert_snapshot!(log, @r"
+    1  2026-05-20T14:30:07.000Z  run_started        w in build
+    2  2026-05-20T14:30:08.000Z  activity_recorded  001 build passed in build
+    3  2026-05-20T14:30:09.000Z  activity_recorded  002 look passed in verify
+    4  2026-05-20T14:30:10.000Z  activity_recorded  003 report passed in report; left undone: verify without test (the runner is down)
+    5  2026-05-20T14:30:12.000Z  run_completed
+    ");
 }
 
 #[test]
@@ -931,7 +937,10 @@ fn a_command_whose_words_were_masked_proves_nothing() {
     let script = "echo 'commands: {test: [sh, check.sh, --token=hunter2hunter2]}' > .flow/config.yaml; flow trust --yes\n\
                   flow exec --run-id r1 test";
     let told = shell(&sandbox, script).ok().stderr;
-    assert!(told.contains("test has words that look like a secret and are not recorded"), "{told}");
+    insta::assert_snapshot!(told, @r"
+    warning: test has words that look like a secret and are not recorded, so it can prove nothing; give the secret to it in a variable or a file
+    flow: recorded 004 test (passed) in verify of r1
+    ");
     let record = "flow record-activity --run-id r1 --phase report --id report --json";
     let error = shell(&sandbox, record).exits(1).error();
     let why = "has words that were masked, so which command it was cannot be told";
@@ -1003,7 +1012,7 @@ fn files_that_change_while_a_command_runs_are_not_forgotten_when_they_are_put_ba
     let script = "echo 'commands: {test: [sh, -c, \"echo good > code; sh check.sh\"]}' > .flow/config.yaml; flow trust --yes\n\
                   echo bad > code; flow exec --run-id r1 test; echo bad > code";
     let told = shell(&sandbox, script).ok().stderr;
-    assert!(told.contains("1 file changed while it ran"), "{told}");
+    insta::assert_snapshot!(told, @"flow: recorded 004 test (passed) in verify of r1; 1 file changed while it ran, and it holds for the files as they were before");
     let error = sandbox.flow(["advance", "r1", "--to", "report", "--json"]).exits(1).error();
     assert!(
         error["message"].as_str().unwrap().ends_with("004 test passed, and files changed while it ran (code)"),

@@ -46,7 +46,20 @@ fn every_open_question_is_told_and_whose_it_is() {
     let asked = |unit: &str| json!({ "step": "requirements", "unit": unit, "prompt": format!("question of {unit}") });
     assert_eq!(resumed["questions"], json!([asked("T1"), asked("T2")]));
     let page = sandbox.flow(["resume", "r1"]).stdout;
-    assert!(page.contains("requirements  T1  question of T1\n"), "{page}");
+    insta::assert_snapshot!(page, @r#"
+    needs_human  r1  build
+      why         `requirements` (T2) waits for an answer (and 1 more question): question of T2
+      phase       requirements
+      if `requirements` (T1) has its answer, to be written in place of …:
+        flow emit --workflow build --run-id r1 --type user_answered --step requirements --data '{"answer":"…"}' --unit T1
+      if `requirements` (T2) has its answer, to be written in place of …:
+        flow emit --workflow build --run-id r1 --type user_answered --step requirements --data '{"answer":"…"}' --unit T2
+      questions
+        requirements  T2  question of T2
+        requirements  T1  question of T1
+      in doubt
+        -  requirements  requirements  running
+    "#);
     for line in [&["hud"][..], &["attention"], &["list"]] {
         let told = sandbox.flow(line).stdout;
         assert!(told.contains("1 of 2 questions: question of T2"), "{line:?}: {told}");

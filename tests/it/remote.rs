@@ -725,7 +725,10 @@ fn what_the_store_has_lost_is_found_and_put_there_again() {
     let differs = laptop.flow(["verify", "r1", "--json"]).exits(65).json();
     assert_eq!(differs["differences"][0]["why"], "the store lost what it had acknowledged");
     let refused = record(laptop, "r1", "three").exits(3).stderr;
-    assert!(refused.contains("git:origin has lost run r1, or the end of it, of which a copy is here"), "{refused}");
+    insta::assert_snapshot!(refused, @r"
+    error: git:origin has lost run r1, or the end of it, of which a copy is here
+      help: `flow remote push r1` puts it there again, or remove the copy; nothing was written
+    ");
     // A reader keeps what it has.
     laptop.flow(["resume", "r1"]).exits(4);
     assert_eq!(log(laptop, "r1"), whole);

@@ -118,7 +118,22 @@ fn a_damaged_log_proves_nothing() {
     let error = sandbox.flow(["export", "r1", "--format", "in-toto", "--json"]).exits(65).error();
     assert_eq!(error["message"], "run r1: event 2 is missing from the log; its log proves nothing");
     let report = sandbox.flow(["report", "r1"]).ok().stdout;
-    assert!(report.contains("Note: `the log cannot be trusted: event 2 is missing from the log`"), "{report}");
+    insta::assert_snapshot!(sandbox.masked(&report), @r"
+    ## `r1` active
+
+    Workflow `merge-pr`, in `preflight`.
+    Branch: `main`
+    Used: 2s (1 of 2 reported)
+    Note: `the log cannot be trusted: event 2 is missing from the log`
+
+    ### Seen
+
+    - 002 `test` passed, on commit `ID`: `test = sh check.sh`
+
+    ### Claimed
+
+    - 003 `more` passed in `preflight`
+    ");
 }
 
 /// A repaired run has no requirement of a workflow that was lost with its log, so who reads on has to know.

@@ -245,7 +245,11 @@ fn nothing_is_put_where_the_plugin_is() {
     place.write(CLAUDE, "{\"enabledPlugins\": {\"flow@flow\": true}}");
     let before = place.read(CLAUDE);
     let told = place.setup("claude-code --yes").ok().stdout;
-    assert!(told.contains("left out  Claude Code: it has the plugin `flow@flow`"), "{told}");
+    insta::assert_snapshot!(place.sandbox.masked(&told), @r"
+    created  ROOT/.flow
+    left out  Claude Code: it has the plugin `flow@flow`, which brings all of it
+    now say to your agent: start issue 42 with flow
+    ");
     assert_eq!(place.read(CLAUDE), before);
     assert!(!place.path(".mcp.json").exists());
 }

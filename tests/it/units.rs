@@ -78,7 +78,10 @@ fn a_sub_agent_with_a_session_of_its_own_reports_its_units_but_not_the_steps() {
     let first = as_session("boss", "", holder.id(), &step("requirements")).ok().json();
     let token = first["data"]["runToken"].as_str().unwrap().to_owned();
     let refused = as_session("helper", "", holder.id(), &step("task-builder:building")).exits(5);
-    assert!(!refused.stderr.contains("take-over") && refused.stderr.contains("FLOW_RUN_TOKEN"), "{refused:?}");
+    insta::assert_snapshot!(refused.stderr, @r"
+    Error: run r1: session boss holds the run
+      help: a sub-agent reports its own work, with --unit or --step AGENT:STATE, from a process of that session or with its FLOW_RUN_TOKEN; the steps of the run are reported by the session itself
+    ");
     as_session("helper", "wrong", holder.id(), &step("task-builder:building")).exits(5);
     as_session("helper", &token, holder.id(), &step("task-builder:building")).ok();
     as_session("helper", &token, holder.id(), &step("design")).exits(5);

@@ -180,7 +180,18 @@ fn a_report_on_a_run_says_what_its_work_used() {
     assert!(!sandbox.flow(["report", "r1"]).ok().stdout.contains("Used"));
     record(&sandbox, &["--id", "b", "--tokens-in", "1200", "--cost", "0.42 USD"]);
     let report = sandbox.flow(["report", "r1"]).ok().stdout;
-    assert!(report.contains("\nUsed: 1,200 tokens in, 0.42 USD (1 of 2 reported)\n"), "{report}");
+    insta::assert_snapshot!(report, @r"
+    ## `r1` active
+
+    Workflow `debug`, in `preflight`.
+    Branch: `main`
+    Used: 1,200 tokens in, 0.42 USD (1 of 2 reported)
+
+    ### Claimed
+
+    - 001 `a` passed in `preflight`
+    - 002 `b` passed in `preflight`
+    ");
     assert_eq!(sandbox.flow(["report", "r1", "--format", "json"]).ok().json()["usage"], usage(&sandbox));
 }
 

@@ -150,7 +150,10 @@ fn without_a_session_a_run_is_taken_from_its_holder_and_a_free_one_from_nobody()
     let (taken, code) = resume(&sandbox, &[&run, "--take-over"]);
     assert_eq!((code, &taken["claim"]["session"], &taken["claim"]["changed"]), (0, &Value::Null, &true.into()));
     let told = sandbox.flow(["log", &run]).ok().stdout;
-    assert!(told.contains("for no session, from alice, epoch 2"), "{told}");
+    insta::assert_snapshot!(told, @r"
+    1  2026-05-20T14:30:03.000Z  run_started        debug in preflight
+    2  2026-05-20T14:30:04.000Z  run_claimed        for no session, from alice, epoch 2
+    ");
     let (again, _) = resume(&sandbox, &[&run, "--take-over"]);
     assert_eq!(again["claim"]["changed"], false, "{again}");
     assert_eq!(sandbox.events(&run).len(), 2);
@@ -236,7 +239,11 @@ fn a_run_that_adopts_a_definition_follows_it_from_then_on_also_when_its_files_ar
     assert_eq!(adopted["differences"][0], "state `three` removed");
     verdict(&sandbox, &[], "continue", 0);
     let log = sandbox.flow(["log", &run]).ok().stdout;
-    assert!(log.contains("workflow_adopted") && log.contains("state `between` added"), "{log}");
+    insta::assert_snapshot!(log, @r"
+    1  2026-05-20T14:30:04.000Z  run_started        own in one
+    2  2026-05-20T14:30:05.000Z  activity_recorded  001 first passed in one
+    3  2026-05-20T14:30:08.000Z  workflow_adopted   state `three` removed; state `between` added; transition `one` → `two` removed; transition `two` → `three` removed; transition `one` → `between` added; transition `between` → `two` added; state `two` is now terminal
+    ");
     // Neither a lost run.yaml nor a hand edit brings the old definition back.
     std::fs::remove_file(sandbox.run_dir(&run).join("run.yaml")).unwrap();
     sandbox.record(&run, "between", "second");

@@ -74,7 +74,12 @@ fn the_runs_are_printed_once_as_plain_text() {
     ");
     assert!(!page.contains('\u{1b}'), "{page:?}");
     let found = sandbox.flow(["watch", "--once", "--search", "access"]).ok().stdout;
-    assert!(found.contains("r1") && !found.contains("r2"), "{found}");
+    insta::assert_snapshot!(found, @r"
+    1 run that matches needs you
+
+    ▲ Waits for you 1
+      ▲ blocked  find it  r1  preflight 1/5  5 s  no �[31maccess
+    ");
     let none = sandbox.flow(["watch", "--once", "--workflow", "build"]).ok().stdout;
     insta::assert_snapshot!(none, @r"
     No run that matches needs you
@@ -102,7 +107,15 @@ fn signs_are_those_of_ascii_in_a_locale_without_utf_8() {
     let mut plain = sandbox.flow_command();
     plain.args(["watch", "--once"]).env("LC_ALL", "C");
     let page = crate::support::run(plain, "").ok().stdout;
-    assert!(page.contains("! Waits for you 1\n  ! blocked  find it"), "{page}");
+    insta::assert_snapshot!(page, @r"
+    1 run needs you
+
+    ! Waits for you 1
+      ! blocked  find it  r1  preflight 1/5  4 s  no �[31maccess
+
+    - Can go on 1
+      - ready    debug    r2  preflight 1/5  3 s  nothing is completed in `preflight` yet
+    ");
 }
 
 #[test]
