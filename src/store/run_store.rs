@@ -91,7 +91,7 @@ pub trait RunStore: fmt::Debug + Send + Sync {
         &self,
         request: &WriteRequest,
         outside: Option<&str>,
-        propose: &mut dyn FnMut(usize) -> Option<NewRun>,
+        propose: NewRuns<'_>,
     ) -> Result<Box<dyn StoredRun>, StoreError>;
 
     /// What is known of a run whose files are not here because it was pruned. No run is created with its id. By default none
@@ -200,7 +200,7 @@ pub trait RunStore: fmt::Debug + Send + Sync {
     fn flaws(
         &self,
         of: Option<&RunId>,
-        work_of: &dyn Fn(&RunId) -> Vec<WorkKey>,
+        work_of: WorkOf<'_>,
         request: &WriteRequest,
     ) -> Result<Vec<StoreFlaw>, StoreError> {
         let _ = (of, work_of, request);
@@ -259,6 +259,12 @@ pub enum Reopening {
 
 /// Called with each run that was opened, or with the error of opening it.
 pub type Visit<'a> = &'a mut dyn FnMut(&RunId, Result<Box<dyn StoredRun>, StoreError>);
+
+/// Proposes the run to create; see [`RunStore::create`].
+pub type NewRuns<'a> = &'a mut dyn FnMut(usize) -> Option<NewRun>;
+
+/// Tells what an open run of this checkout is about.
+pub type WorkOf<'a> = &'a dyn Fn(&RunId) -> Vec<WorkKey>;
 
 /// One run, as readers see it: they take no lock and see whatever writers have published so far.
 pub trait StoredRun: fmt::Debug + Send + Sync {

@@ -11,6 +11,7 @@ use crate::store::local::lock::Lock;
 use crate::store::local::project::Project;
 use crate::store::local::run_dir::RunDir;
 use crate::store::request::WriteRequest;
+use crate::store::run_store::NewRuns;
 
 /// How many ids are tried before creation fails with [`StoreError::Taken`].
 const ID_TRIES: usize = 10_000;
@@ -21,7 +22,7 @@ impl Project {
         &self,
         request: &WriteRequest,
         outside: Option<&str>,
-        propose: &mut dyn FnMut(usize) -> Option<NewRun>,
+        propose: NewRuns<'_>,
     ) -> Result<RunDir> {
         let (runs, _) = self.flow.ensure_dir(RUNS)?;
         // Flush even if the directory existed: the process that made it may have been killed before its flush.

@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 
 use crate::model::{RunId, RunSummary};
-use crate::store::batch::NewRun;
 use crate::store::error::Result;
 use crate::store::local::layout::RUNS;
 use crate::store::local::project::Project;
 use crate::store::pruned::PrunedRun;
 use crate::store::request::WriteRequest;
-use crate::store::run_store::{MaybeOpen, RunCache, RunStamp, RunStore, StoredRun, Visit};
+use crate::store::run_store::{MaybeOpen, NewRuns, RunCache, RunStamp, RunStore, StoredRun, Visit};
 
 impl RunStore for Project {
     fn ids(&self) -> Result<Vec<RunId>> {
@@ -40,7 +39,7 @@ impl RunStore for Project {
         &self,
         request: &WriteRequest,
         outside: Option<&str>,
-        propose: &mut dyn FnMut(usize) -> Option<NewRun>,
+        propose: NewRuns<'_>,
     ) -> Result<Box<dyn StoredRun>> {
         Ok(Box::new(self.create_run(request, outside, propose)?))
     }

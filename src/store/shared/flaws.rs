@@ -6,21 +6,16 @@ use crate::model::{RunId, Seq};
 use crate::store::error::StoreError;
 use crate::store::flaw::StoreFlaw;
 use crate::store::request::WriteRequest;
-use crate::store::run_store::RefreshScope;
+use crate::store::run_store::{RefreshScope, WorkOf};
 use crate::store::shared::carrier::LogFault;
 use crate::store::shared::probe::is_of_a_trial;
 use crate::store::shared::settle::left_until;
 use crate::store::shared::store::Shared;
-use crate::store::work::WorkKey;
 
 impl Shared {
     /// Looks at everything that the carrier has of the open runs, and whether it has all runs of which copies are here.
     /// `work_of` says what an open run is about.
-    pub(super) fn all_flaws(
-        &self,
-        work_of: &dyn Fn(&RunId) -> Vec<WorkKey>,
-        request: &WriteRequest,
-    ) -> Result<Vec<StoreFlaw>, StoreError> {
+    pub(super) fn all_flaws(&self, work_of: WorkOf<'_>, request: &WriteRequest) -> Result<Vec<StoreFlaw>, StoreError> {
         let deadline = Instant::now() + request.wait;
         let carrier = &*self.copies.carrier;
         let deletions = carrier.deletions(left_until(deadline)).map_err(|error| self.copies.no_answer(error))?;
@@ -66,7 +61,7 @@ impl Shared {
     pub(super) fn flaws_of_one(
         &self,
         run: &RunId,
-        work_of: &dyn Fn(&RunId) -> Vec<WorkKey>,
+        work_of: WorkOf<'_>,
         deadline: Instant,
     ) -> Result<Vec<StoreFlaw>, StoreError> {
         let mut flaws = self.flaws_of(run, deadline)?;

@@ -17,7 +17,7 @@ use crate::store::local::Project;
 use crate::store::pruned::PrunedRun;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::{
-    AsOf, CopyCounts, MaybeOpen, RefreshScope, Reopening, RunCache, RunStamp, RunStore, StoredRun,
+    AsOf, CopyCounts, MaybeOpen, NewRuns, RefreshScope, Reopening, RunCache, RunStamp, RunStore, StoredRun, WorkOf,
 };
 use crate::store::shared::carrier::{Carrier, Put, Tip};
 use crate::store::shared::copy::{Copies, ShowEvents, shows_end};
@@ -291,12 +291,7 @@ impl RunStore for Shared {
         [self.copies.here.places(), self.copies.project.places()].concat()
     }
 
-    fn create(
-        &self,
-        request: &WriteRequest,
-        _: Option<&str>,
-        propose: &mut dyn FnMut(usize) -> Option<NewRun>,
-    ) -> Result<Box<dyn StoredRun>> {
+    fn create(&self, request: &WriteRequest, _: Option<&str>, propose: NewRuns<'_>) -> Result<Box<dyn StoredRun>> {
         let deadline = Instant::now() + request.wait;
         // A copy that is behind must not be the reason why a run is refused.
         self.refresh(RefreshScope::Open, request)?;
@@ -402,12 +397,7 @@ impl RunStore for Shared {
         }
     }
 
-    fn flaws(
-        &self,
-        of: Option<&RunId>,
-        work_of: &dyn Fn(&RunId) -> Vec<WorkKey>,
-        request: &WriteRequest,
-    ) -> Result<Vec<StoreFlaw>> {
+    fn flaws(&self, of: Option<&RunId>, work_of: WorkOf<'_>, request: &WriteRequest) -> Result<Vec<StoreFlaw>> {
         match of {
             Some(run) => self.flaws_of_one(run, work_of, Instant::now() + request.wait),
             None => self.all_flaws(work_of, request),

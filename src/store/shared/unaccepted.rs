@@ -4,12 +4,11 @@ use std::path::PathBuf;
 
 use crate::model::{RunId, RunSummary};
 use crate::store::address::Address;
-use crate::store::batch::NewRun;
 use crate::store::error::{Result, StoreError, UnacceptedStore};
 use crate::store::local::Project;
 use crate::store::pruned::PrunedRun;
 use crate::store::request::WriteRequest;
-use crate::store::run_store::{MaybeOpen, RefreshScope, RunCache, RunStamp, RunStore, StoredRun, Visit};
+use crate::store::run_store::{MaybeOpen, NewRuns, RefreshScope, RunCache, RunStamp, RunStore, StoredRun, Visit};
 use crate::store::shared::delegate::answered_by;
 
 /// The runs of this checkout alone. Shared ones are not there, and no run begins.
@@ -46,12 +45,7 @@ impl RunStore for UnacceptedRuns {
         fn run_cache(&self) -> Option<&dyn RunCache>;
     }
 
-    fn create(
-        &self,
-        _: &WriteRequest,
-        _: Option<&str>,
-        _: &mut dyn FnMut(usize) -> Option<NewRun>,
-    ) -> Result<Box<dyn StoredRun>> {
+    fn create(&self, _: &WriteRequest, _: Option<&str>, _: NewRuns<'_>) -> Result<Box<dyn StoredRun>> {
         Err(self.refusal(true))
     }
 
