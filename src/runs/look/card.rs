@@ -95,9 +95,9 @@ impl Card {
         }
     }
 
-    fn of_over(summary: RunSummary) -> Self {
+    fn of_over(project: &OpenedProject, run: &dyn StoredRun, summary: RunSummary) -> Self {
         let last_seq = summary.last_seq;
-        Self::over(summary.into(), last_seq)
+        Self::over(ListedRun { sharing: Sharing::of(project.runs(), run), ..summary.into() }, last_seq)
     }
 
     /// The card of a run that is over, which needs nothing.
@@ -191,17 +191,6 @@ pub(in crate::runs) fn read_card(
     run: &dyn StoredRun,
     definitions: &Definitions,
 ) -> Result<(Card, Option<Hold>)> {
-    let (mut card, hold) = read_card_alone(project, run, definitions)?;
-    // That of a run which is over was made of its summary.
-    card.run.sharing = Sharing::of(project.runs(), run);
-    Ok((card, hold))
-}
-
-fn read_card_alone(
-    project: &OpenedProject,
-    run: &dyn StoredRun,
-    definitions: &Definitions,
-) -> Result<(Card, Option<Hold>)> {
     let view = match from_recap(project, run)? {
         Some(view) => view,
         None => {
@@ -209,14 +198,14 @@ fn read_card_alone(
             if let Some(text) = text_of(project, run)?
                 && RunHead::from(text.document()).is_over()
             {
-                return Ok((Card::of_over(text.document().into()), None));
+                return Ok((Card::of_over(project, run, text.document().into()), None));
             }
             from_log(project, run)?
         }
     };
     let document = view.history.state().document();
     if RunHead::from(document).is_over() {
-        return Ok((Card::of_over(document.into()), None));
+        return Ok((Card::of_over(project, run, document.into()), None));
     }
     let card = assess(OpenedRun { project, run, view: &view }, definitions).card;
     Ok((card, view.history.hold().cloned()))
@@ -240,8 +229,7 @@ fn conclude(opened: OpenedRun<'_>, mut outlook: Outlook<'_>, holder: Option<Hold
     if plan.verdict == Verdict::Done {
         let notes = [view.notes.clone(), view.history.dropped_requirements()].concat();
         // With why it ended, which a summary has not.
-        let mut card = Card { reason: plan.reason, ..Card::of_over(summary) };
-        card.run.sharing = Sharing::of(opened.project.runs(), opened.run);
+        let card = Card { reason: plan.reason, ..Card::of_over(opened.project, opened.run, summary) };
         return Assessment { card, notes, drift: Drift::None };
     }
     let Placement { group, need, reason, begun_at } = place(view, &summary, &plan, holder, &outlook.lives);
