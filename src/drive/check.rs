@@ -8,7 +8,8 @@ use crate::runs::{self, Error, Result};
 
 /// Warnings about commands for types that no state has: a typo, or a script for several graphs.
 pub(super) fn unused(machine: &Machine, request: &DriveRequest) -> Vec<String> {
-    let kinds: Vec<_> = machine.states().iter().filter_map(|state| state.kind.as_deref()).collect();
+    // States of a diagram have no type of their own.
+    let kinds: Vec<_> = machine.states().iter().map(|state| state.kind.as_deref().unwrap_or(State::USUAL)).collect();
     let mut warnings = Vec::new();
     for (kind, _) in &request.on {
         if kinds.contains(&kind.as_str()) {

@@ -8,7 +8,7 @@ use crate::drive::agent::{Chooser, Context, StateError};
 use crate::drive::commands::{CommandRunner, declared, done};
 use crate::drive::http::{ask_endpoint, server};
 use crate::drive::report::Endpoint;
-use crate::engine::Choices;
+use crate::engine::{Choices, END};
 use crate::machine::Machine;
 use crate::model::{RunId, bare_reply};
 
@@ -23,6 +23,13 @@ impl Chooser for LeaveToPerson {
     fn choose(&mut self, choices: &Choices, _: &Context, _: Option<&str>) -> Reply {
         let names = choices.tt.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let run = &self.run;
+        if choices.end {
+            let why = format!(
+                "the run can end or go on ({names}): end it with `flow complete {run}`, or choose with `flow advance {run} \
+                 --to STATE`"
+            );
+            return Err(StateError(why));
+        }
         Err(StateError(format!("several states can follow ({names}): choose with `flow advance {run} --to STATE`")))
     }
 }
@@ -41,15 +48,18 @@ impl Chooser for AskCommand<'_> {
         let input = json!({
             "about": context.about,
             "state": left.map(|state| declared(&self.machine, state)),
-            "next": choices,
+            "next": choices.offer(),
             "schema": choices.schema(),
             "problem": problem,
             "done": done(context),
         });
         let reply = self.runner.run(&self.command, &input, None);
         let reply = reply.map_err(|StateError(why)| StateError(format!("the chooser: {why}")))?;
-        // A script may print just the name of the state.
+        // A script may print just the name of the state, or of the end, which begins as JSON does.
         let word = reply.trim();
+        if word == END {
+            return Ok(json!({ "next_state": word }).to_string());
+        }
         let is_line = !word.is_empty() && !word.contains(['\n', '`']);
         // JSON that is broken gets the question put again, with what is wrong in it.
         if is_line && serde_json::from_str::<Value>(word).is_err() && !bare_reply(word).starts_with(['{', '[']) {
@@ -70,7 +80,8 @@ const SHOWN: usize = 4000;
 
 impl Chooser for AskEndpoint {
     fn choose(&mut self, choices: &Choices, context: &Context, problem: Option<&str>) -> Reply {
-        let options = choices.tt.iter().zip(&choices.td).map(|(name, text)| format!("- {name}: {text}"));
+        let options =
+            choices.names().into_iter().zip(choices.descriptions()).map(|(name, text)| format!("- {name}: {text}"));
         let options = options.collect::<Vec<_>>().join("\n");
         let mut messages = vec![json!({
             "role": "system",

@@ -35,7 +35,7 @@ pub(super) fn registry<'r>(
             runner: runner.clone(),
             name: config.declared.name.clone(),
             declared: declared(&machine, config.declared),
-            next: Choices::of(&machine, Some(&config.declared.name)),
+            next: Choices::with_end(&machine, &config.declared.name).offer(),
         });
         registered.map_err(missing)?;
     }
@@ -98,7 +98,7 @@ struct CommandState<'r> {
     name: StateName,
     /// Its declaration, and what can follow, as the command is told.
     declared: Value,
-    next: Choices,
+    next: Value,
 }
 
 impl State for CommandState<'_> {

@@ -11,7 +11,7 @@ use crate::drive::command::{DriverCommands, things};
 use crate::drive::driven::{Audience, Drive, given, given_last, tell};
 use crate::drive::known::{DrivenRun, RunCheck, run_to_drive, take_up};
 use crate::drive::report::DriveReport;
-use crate::engine::{Caller, History, Refusal, in_doubt};
+use crate::engine::{Caller, END, History, MayEnd, Refusal, in_doubt};
 use crate::machine::{Machine, State};
 use crate::model::{Explain as _, Question, ReportType, RunId, SessionId, StateName, StepStatus, slug};
 use crate::runs::driver::{DRIVER, DRIVER_DIR};
@@ -231,7 +231,7 @@ impl<'p> RunNotebook<'p> {
         })
     }
 
-    fn emit(&mut self, reports: Vec<ReportRequest>) -> Result<()> {
+    fn emit(&mut self, reports: Vec<ReportRequest>, may_end: MayEnd) -> Result<()> {
         let request = EmitRequest {
             workflow: self.drive.workflow.clone(),
             run: self.drive.run.to_string(),
@@ -244,7 +244,7 @@ impl<'p> RunNotebook<'p> {
             local: false,
         };
         let missing = if self.has_begun { MissingRun::Gone } else { MissingRun::BeginsWith(&self.machine) };
-        let reporter = Reporter { missing, is_driver: true, ..Reporter::default() };
+        let reporter = Reporter { missing, may_end, is_driver: true, ..Reporter::default() };
         let answer = emit_by(&self.cx, &request, &reporter)?;
         self.has_begun = true;
         for warning in answer.data.warnings {
@@ -257,7 +257,7 @@ impl<'p> RunNotebook<'p> {
     }
 
     fn status(&mut self, state: &StateName, status: StepStatus, more: &[(&str, Option<&str>)]) -> Result<()> {
-        self.emit(vec![status_report(state, status, more)])
+        self.emit(vec![status_report(state, status, more)], MayEnd::Each)
     }
 
     fn history(&self) -> Result<History> {
@@ -347,7 +347,7 @@ impl Notebook for RunNotebook<'_> {
         Ok(())
     }
 
-    fn finish(&mut self, done: &FinishedState, named: Option<&str>, _: bool) -> Result<()> {
+    fn finish(&mut self, done: &FinishedState, named: Option<&str>, ends: bool) -> Result<()> {
         let more = [("output", done.output.as_deref()), ("next_state", named)];
         let mut reports = vec![status_report(&done.state, StepStatus::Completed, &more)];
         if self.known.asks.take_if(|asks| *asks == done.state).is_some() && self.is_asking(&done.state, |_| true)? {
@@ -355,7 +355,8 @@ impl Notebook for RunNotebook<'_> {
             let answer = done.output.as_deref().unwrap_or_default();
             reports.insert(0, report(ReportType::UserAnswered, &done.state, [("answer", Some(answer))]));
         }
-        let recorded = self.emit(reports);
+        // Where the run can end or go on, the chooser decides, and not the report that the state is done.
+        let recorded = self.emit(reports, if ends { MayEnd::Each } else { MayEnd::Never });
         recorded.inspect_err(|_| self.unrecorded = Some(done.clone()))?;
         self.ran += 1;
         tell(&self.audience, &format!("{} is done", done.state));
@@ -379,7 +380,7 @@ impl Notebook for RunNotebook<'_> {
         if self.is_asking(state, |question| question.asks(prompt))? {
             return Ok(());
         }
-        self.emit(vec![report(ReportType::WaitingForUser, state, [("prompt", Some(prompt))])])
+        self.emit(vec![report(ReportType::WaitingForUser, state, [("prompt", Some(prompt))])], MayEnd::Each)
     }
 
     fn answer(&mut self, state: &StateName, prompt: &str, context: &agent::Context) -> Option<String> {
@@ -398,6 +399,10 @@ impl Notebook for RunNotebook<'_> {
             return Ok(());
         }
         self.status(state, StepStatus::Waiting, &[("message", Some(why))])
+    }
+
+    fn end(&mut self, state: &StateName) -> Result<()> {
+        self.status(state, StepStatus::Completed, &[("next_state", Some(END))])
     }
 }
 

@@ -8,6 +8,12 @@ use thiserror::Error;
 use crate::machine::Machine;
 use crate::model::{StateName, bare_reply};
 
+/// The name under which the end of a run is among the choices, as diagrams write it. No state can be called so.
+pub const END: &str = "[*]";
+
+/// The description of the end of a run.
+const END_TEXT: &str = "The run ends here";
+
 /// The states that can follow, with their descriptions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Choices {
@@ -15,6 +21,18 @@ pub struct Choices {
     pub tt: Vec<StateName>,
     /// Their descriptions in the same order; empty if a state has none.
     pub td: Vec<String>,
+    /// Whether the run can also end, and who chooses is asked for that as well. Then [`END`] is one of the choices.
+    #[serde(skip)]
+    pub end: bool,
+}
+
+/// What a reply chooses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Choice {
+    /// This state follows.
+    State(StateName),
+    /// The run ends.
+    End,
 }
 
 /// Why a reply does not name a state that can follow.
@@ -38,9 +56,11 @@ pub enum BadReply {
 pub enum ForcedMove {
     /// Only one state can follow, or the current state named one that can.
     Next(StateName),
-    /// Several states can follow, so someone has to choose.
+    /// The run ends: nothing can follow where it may end, or the current state named the end.
+    End,
+    /// Several states can follow, or one can where the run may end too, so someone has to choose.
     Open,
-    /// No state can follow.
+    /// No state can follow, and the run may not end.
     DeadEnd,
     /// The current state named a state to which no transition leads.
     Undeclared(String),
@@ -63,14 +83,47 @@ impl Choices {
         choices
     }
 
+    /// The states that can follow `from`, and the end of the run if it may end there.
+    #[must_use]
+    pub fn with_end(machine: &Machine, from: &StateName) -> Self {
+        Self { end: machine.is_terminal(from), ..Self::of(machine, Some(from)) }
+    }
+
+    /// The names to choose from, the end among them.
+    #[must_use]
+    pub fn names(&self) -> Vec<&str> {
+        let mut names: Vec<_> = self.tt.iter().map(StateName::as_str).collect();
+        if self.end {
+            names.push(END);
+        }
+        names
+    }
+
+    /// The descriptions of [`Choices::names`], in the same order.
+    #[must_use]
+    pub fn descriptions(&self) -> Vec<&str> {
+        let mut texts: Vec<_> = self.td.iter().map(String::as_str).collect();
+        if self.end {
+            texts.push(END_TEXT);
+        }
+        texts
+    }
+
+    /// The choices as a command gets them: `tt` and `td`, with the end among them.
+    #[must_use]
+    pub fn offer(&self) -> Value {
+        json!({ "tt": self.names(), "td": self.descriptions() })
+    }
+
     /// A JSON Schema of the reply, for a model's structured output; `None` if nothing can follow.
     #[must_use]
     pub fn schema(&self) -> Option<Value> {
         if self.tt.is_empty() {
             return None;
         }
-        let lines = self.tt.iter().zip(&self.td).map(|(name, text)| match text.as_str() {
-            "" => name.to_string(),
+        let names = self.names();
+        let lines = names.iter().zip(self.descriptions()).map(|(name, text)| match text {
+            "" => (*name).to_owned(),
             text => format!("{name}: {text}"),
         });
         Some(json!({
@@ -78,7 +131,7 @@ impl Choices {
             "properties": {
                 "next_state": {
                     "type": "string",
-                    "enum": self.tt,
+                    "enum": names,
                     "description": lines.collect::<Vec<_>>().join("\n"),
                 },
             },
@@ -91,21 +144,31 @@ impl Choices {
     #[must_use]
     pub fn forced(&self, named: Option<&str>) -> ForcedMove {
         match (named, self.tt.as_slice()) {
-            (_, []) => ForcedMove::DeadEnd,
-            (Some(named), all) => match all.iter().find(|name| name.as_str() == named) {
-                Some(name) => ForcedMove::Next(name.clone()),
+            (_, []) if !self.end => ForcedMove::DeadEnd,
+            (Some(named), _) => match self.choice(named) {
+                Some(Choice::State(name)) => ForcedMove::Next(name),
+                Some(Choice::End) => ForcedMove::End,
                 None => ForcedMove::Undeclared(named.to_owned()),
             },
-            (None, [only]) => ForcedMove::Next(only.clone()),
+            (None, []) => ForcedMove::End,
+            (None, [only]) if !self.end => ForcedMove::Next(only.clone()),
             (None, _) => ForcedMove::Open,
         }
     }
 
-    /// The state that a reply names. The reply may be in a code fence.
+    /// The choice of this name.
+    fn choice(&self, named: &str) -> Option<Choice> {
+        if self.end && named == END {
+            return Some(Choice::End);
+        }
+        self.tt.iter().find(|name| name.as_str() == named).map(|name| Choice::State(name.clone()))
+    }
+
+    /// What a reply chooses. The reply may be in a code fence.
     ///
     /// # Errors
     /// [`BadReply`], whose message tells a model what to correct.
-    pub fn read(&self, reply: &str) -> Result<StateName, BadReply> {
+    pub fn read(&self, reply: &str) -> Result<Choice, BadReply> {
         // Models put words and a code fence around what they were asked for.
         let bare = bare_reply(reply);
         if bare.is_empty() {
@@ -118,12 +181,12 @@ impl Choices {
         let Some(chosen) = value["next_state"].as_str() else {
             return Err(BadReply::Shape("it has no such text".to_owned()));
         };
-        match self.tt.iter().find(|name| name.as_str() == chosen) {
-            Some(name) => Ok(name.clone()),
+        match self.choice(chosen) {
+            Some(choice) => Ok(choice),
             None => Err(BadReply::NotAllowed {
                 // The model may have answered with a whole text.
                 chosen: chosen.chars().take(80).collect(),
-                allowed: self.tt.iter().map(ToString::to_string).collect(),
+                allowed: self.names().into_iter().map(str::to_owned).collect(),
             }),
         }
     }
@@ -135,7 +198,7 @@ mod tests {
 
     fn choices(names: &[&str]) -> Choices {
         let tt = names.iter().map(|name| StateName::new(*name).unwrap()).collect();
-        Choices { tt, td: vec![String::new(); names.len()] }
+        Choices { tt, td: vec![String::new(); names.len()], end: false }
     }
 
     #[test]
@@ -155,7 +218,7 @@ mod tests {
         for good in
             ["{\"next_state\":\"b\"}", "```json\n{\"next_state\":\"b\"}\n```", " ```\n{\"next_state\": \"b\"}``` "]
         {
-            assert_eq!(two.read(good), Ok(two.tt[1].clone()), "{good}");
+            assert_eq!(two.read(good), Ok(Choice::State(two.tt[1].clone())), "{good}");
         }
         for bad in
             ["", "null", "b", "[]", "{}", "{\"next_state\":1}", "{\"next_state\":\"A\"}", "{\"next_state\":\"c\"}"]
@@ -164,6 +227,22 @@ mod tests {
         }
         let words = two.read("{\"next_state\":\"c\"}").unwrap_err().to_string();
         assert_eq!(words, "`c` is not among the states that can follow: a, b");
+    }
+
+    #[test]
+    fn the_end_is_one_of_the_choices_where_the_run_may_end() {
+        let open = Choices { end: true, ..choices(&["a"]) };
+        assert_eq!(open.forced(None), ForcedMove::Open);
+        assert_eq!(open.forced(Some("[*]")), ForcedMove::End);
+        assert_eq!(open.read("{\"next_state\":\"[*]\"}"), Ok(Choice::End));
+        assert_eq!(open.schema().unwrap()["properties"]["next_state"]["enum"], json!(["a", "[*]"]));
+        assert_eq!(open.offer(), json!({ "tt": ["a", "[*]"], "td": ["", "The run ends here"] }));
+        let words = open.read("{\"next_state\":\"c\"}").unwrap_err().to_string();
+        assert_eq!(words, "`c` is not among the states that can follow: a, [*]");
+        assert_eq!(Choices { end: true, ..choices(&[]) }.forced(None), ForcedMove::End);
+        let closed = choices(&["a", "b"]);
+        assert_eq!(closed.forced(Some("[*]")), ForcedMove::Undeclared("[*]".to_owned()));
+        assert!(closed.read("{\"next_state\":\"[*]\"}").is_err());
     }
 
     #[test]

@@ -10,7 +10,9 @@ use crate::engine::emit::entry::StepEntry;
 use crate::engine::gates::void_by_reports;
 use crate::engine::leave::refuse_held;
 use crate::engine::refusal::phases_of;
-use crate::engine::{Caller, Decision, Elsewhere, Emit, Refusal, Report, ReportRefusal, RunState, Supply, Trail};
+use crate::engine::{
+    Caller, Decision, Elsewhere, Emit, MayEnd, Refusal, Report, ReportRefusal, RunState, Supply, Trail,
+};
 use crate::machine::Machine;
 use crate::model::{Emitted, EventKind, Question, ReportType, RunStatus, StateName, StepReport};
 
@@ -57,7 +59,11 @@ pub fn decide_emit(
     let last = emit.reports.len().saturating_sub(1);
     for (nth, report) in emit.reports.into_iter().enumerate() {
         draft.supply.reaches(nth);
-        draft.may_end = !emit.is_move || nth == last;
+        draft.may_end = match emit.may_end {
+            MayEnd::Each => true,
+            MayEnd::Last => nth == last,
+            MayEnd::Never => false,
+        };
         draft.take(report)?;
     }
     // Only now: a report that is wrong in itself is refused for that.

@@ -33,7 +33,7 @@ mod verdict;
 pub(crate) use apply::{ask_or_answer, concerns, goes_on};
 pub(crate) use approve::{gate_to_decide, title as approval_title};
 pub(crate) use choices::ForcedMove;
-pub use choices::{BadReply, Choices};
+pub use choices::{BadReply, Choice, Choices, END};
 pub use command::{Advance, Caller, Claim, Command, Decide, Decision, Record};
 #[doc(hidden)]
 pub use decide::asks_workflow;
@@ -75,7 +75,7 @@ pub(crate) use reconcile::{
 };
 pub(crate) use refusal::{Elsewhere, StepFault, UnansweredQuestion, Undone, state_names};
 pub use refusal::{GateTurn, Refusal, ReportRefusal};
-pub use report::{Emit, Report, Supply};
+pub use report::{Emit, MayEnd, Report, Supply};
 pub(crate) use resume::undecided;
 #[doc(hidden)]
 pub use resume::{CompletedActivity, Damage, Drift};

@@ -17,8 +17,20 @@ pub struct Emit {
     pub now: Timestamp,
     /// Whether the caller writes documents of interviews, so that it may answer their questions.
     pub answers_documents: bool,
-    /// Whether they move the run from one step to another, so that only the last of them can end it.
-    pub is_move: bool,
+    /// Which of them can end the run.
+    pub may_end: MayEnd,
+}
+
+/// Which reports of a batch can end the run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum MayEnd {
+    /// Each of them.
+    #[default]
+    Each,
+    /// The last one: they move the run from one step to another.
+    Last,
+    /// None of them: whether the run ends is still to be chosen.
+    Never,
 }
 
 /// A report from a caller.

@@ -128,6 +128,43 @@ fn what_each_state_gave_is_recorded_and_given_to_the_next() {
 }
 
 #[test]
+fn where_a_run_can_end_or_go_on_the_chooser_is_asked_and_its_choice_is_recorded() {
+    let sandbox = Sandbox::new();
+    let diagram = "stateDiagram-v2\n[*] --> draft\ndraft --> review\nreview --> draft : once more\nreview --> [*]\n";
+    std::fs::write(sandbox.path("loop.mmd"), diagram).unwrap();
+    let drive = |choose: &[&str]| {
+        let args = ["drive", "loop.mmd", "--run-id", "r1", "--on", "state=cat > told-$FLOW_DRIVEN_STATE; echo done"];
+        sandbox.flow([&args[..], choose, &["--json"]].concat())
+    };
+    // Without a chooser a person is needed, as for every other choice.
+    let asked = drive(&[]).exits(4).json();
+    assert_eq!(asked["warnings"], json!([]));
+    assert_eq!((&asked["stop"], &asked["state"], &asked["ran"]), (&json!("needs_human"), &json!("review"), &json!(2)));
+    assert_eq!(
+        asked["reason"],
+        "the run can end or go on (draft): end it with `flow complete r1`, or choose with `flow advance r1 --to STATE`"
+    );
+    let told: Value = serde_json::from_str(&std::fs::read_to_string(sandbox.path("told-review")).unwrap()).unwrap();
+    assert_eq!(told["next"], json!({ "tt": ["draft", "[*]"], "td": ["", "The run ends here"] }));
+    let resumed = sandbox.flow(["resume", "r1", "--json"]).json();
+    assert_eq!((&resumed["verdict"], &resumed["status"]), (&json!("continue"), &json!("active")), "{resumed}");
+    // A command chooses: once more, and at the second time the end.
+    let choose = "cat > asked; [ -e again ] && echo '[*]' || { touch again; echo draft; }";
+    let ended = drive(&["--choose", choose]).ok().json();
+    assert_eq!((&ended["stop"], &ended["ran"]), (&json!("ended"), &json!(2)));
+    let asked: Value = serde_json::from_str(&std::fs::read_to_string(sandbox.path("asked")).unwrap()).unwrap();
+    assert_eq!(asked["schema"]["properties"]["next_state"]["enum"], json!(["draft", "[*]"]));
+    assert_eq!(asked["next"]["tt"], json!(["draft", "[*]"]));
+    let files = sandbox.activity_files("r1");
+    assert_eq!(files, ["001-draft.yaml", "002-review.yaml", "003-draft.yaml", "004-review.yaml"]);
+    let log = sandbox.read("r1", "events.jsonl");
+    let ends = log.lines().find(|line| line.contains(r#""ends":true"#)).unwrap();
+    assert!(ends.contains(r#""next_state":"[*]""#), "{log}");
+    assert_eq!(sandbox.flow(["list", "--json"]).ok().json()["runs"][0]["status"], "completed");
+    sandbox.flow(["verify", "r1"]).ok();
+}
+
+#[test]
 fn killed_anywhere_the_same_command_goes_on_and_repeats_no_finished_state() {
     for victim in ["plan", "work", "review", "ask", "chooser"] {
         let project = Project::new(GRAPH);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use flowrun::catalog::Catalog;
 use flowrun::disk::Os;
 use flowrun::engine::{
-    Advance, Caller, Claim, Command, Decide, Decision, Emit, History, HoldState, Lives, Outlook, Recap, Record, Report,
-    RunState, Supply, decide, decide_emit, requests_of, resume,
+    Advance, Caller, Claim, Command, Decide, Decision, Emit, History, HoldState, Lives, MayEnd, Outlook, Recap, Record,
+    Report, RunState, Supply, decide, decide_emit, requests_of, resume,
 };
 use flowrun::engine::{Drift, Plan, RECENT};
 use flowrun::machine::Machine;
@@ -222,7 +222,7 @@ impl Play {
             unit: unit.map(|unit| unit.parse().unwrap()),
             data: data.as_object().unwrap().clone(),
         };
-        let emit = Emit { reports: vec![report], request: None, now, answers_documents: false, is_move: false };
+        let emit = Emit { reports: vec![report], request: None, now, answers_documents: false, may_end: MayEnd::Each };
         let (before, machine) = (self.state.clone(), self.machine.clone());
         let decision = decide_emit(&before, Some(&machine), &Caller::default(), emit, history, self);
         if let Ok(Decision::Commit(kind)) = decision {

@@ -45,10 +45,10 @@ impl<'m> StateHandler<'m> {
         self.states.get_mut(name).map(|state| &mut **state)
     }
 
-    /// The states that can follow `name`.
+    /// The states that can follow `name`, and whether the agent can end there.
     #[must_use]
     pub fn transitions(&self, name: &StateName) -> Choices {
-        Choices::of(&self.machine, Some(name))
+        Choices::with_end(&self.machine, name)
     }
 }
 

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use crate::drive::agent::handler::StateHandler;
 use crate::drive::agent::state::{Context, FinishedState, Outcome, StateError};
-use crate::engine::{Choices, ForcedMove};
+use crate::engine::{Choice, Choices, ForcedMove};
 use crate::model::StateName;
 
 /// Chooses among several states that can follow.
@@ -58,6 +58,16 @@ pub trait Notebook {
     /// # Errors
     /// If it cannot be recorded.
     fn wait(&mut self, state: &StateName, why: &str) -> Result<(), Self::Error>;
+
+    /// Records that the agent ends in a state that is done already, since the chooser chose so. By default nothing is
+    /// recorded.
+    ///
+    /// # Errors
+    /// If it cannot be recorded.
+    fn end(&mut self, state: &StateName) -> Result<(), Self::Error> {
+        let _ = state;
+        Ok(())
+    }
 }
 
 /// The position of an agent in its graph.
@@ -201,8 +211,13 @@ impl<'m, N: Notebook> Agent<'m, N> {
                 // No further state may run, so do not ask for a choice that would be lost.
                 GraphPosition::Behind { state, .. } if ran == most => state,
                 GraphPosition::Behind { state, named } => match self.next(&state, named.as_deref())? {
-                    Ok(next) => next,
-                    Err(stop) => return Ok(stop),
+                    NextMove::To(next) => next,
+                    NextMove::End => {
+                        self.notebook.end(&state)?;
+                        self.is_over = true;
+                        return Ok(Stop::Ended { state });
+                    }
+                    NextMove::Stop(stop) => return Ok(stop),
                 },
             };
             if ran == most {
@@ -263,14 +278,13 @@ impl<'m, N: Notebook> Agent<'m, N> {
         };
         // A state that asks for an undeclared next state fails here: it can run again, but the agent could never move
         // on from it.
-        if let Some(named) = &named
-            && let ForcedMove::Undeclared(named) = self.handler.transitions(state).forced(Some(named))
-        {
+        let forced = self.handler.transitions(state).forced(named.as_deref());
+        if let ForcedMove::Undeclared(named) = forced {
             let why = AgentError::<N::Error>::UndeclaredEdge { state: state.clone(), named }.to_string();
             self.notebook.fail(state, &why)?;
             return Ok(Some(Stop::Failed { state: state.clone(), why }));
         }
-        let ends = self.handler.machine().is_terminal(state) && named.is_none();
+        let ends = forced == ForcedMove::End;
         // Recorded before the next state is chosen: what is done is not repeated.
         let done = FinishedState { state: state.clone(), output };
         self.notebook.finish(&done, named.as_deref(), ends)?;
@@ -281,15 +295,12 @@ impl<'m, N: Notebook> Agent<'m, N> {
         Ok(None)
     }
 
-    /// The state after `state`, or the reason to stop.
-    fn next(
-        &mut self,
-        state: &StateName,
-        named: Option<&str>,
-    ) -> Result<Result<StateName, Stop>, AgentError<N::Error>> {
+    /// What follows `state`, which is done.
+    fn next(&mut self, state: &StateName, named: Option<&str>) -> Result<NextMove, AgentError<N::Error>> {
         let choices = self.handler.transitions(state);
         match choices.forced(named) {
-            ForcedMove::Next(next) => return Ok(Ok(next)),
+            ForcedMove::Next(next) => return Ok(NextMove::To(next)),
+            ForcedMove::End => return Ok(NextMove::End),
             ForcedMove::DeadEnd => return Err(AgentError::DeadEnd { state: state.clone() }),
             ForcedMove::Undeclared(named) => return Err(AgentError::UndeclaredEdge { state: state.clone(), named }),
             ForcedMove::Open => {}
@@ -298,21 +309,34 @@ impl<'m, N: Notebook> Agent<'m, N> {
         for _ in 0..TRIES {
             let reply = match self.chooser.choose(&choices, &self.context, problem.as_deref()) {
                 Ok(reply) => reply,
-                Err(StateError(why)) => return Ok(Err(Stop::NeedsHuman { state: state.clone(), why, link: None })),
+                Err(StateError(why)) => {
+                    return Ok(NextMove::Stop(Stop::NeedsHuman { state: state.clone(), why, link: None }));
+                }
             };
             // Models answer with something else at times, and correct it when they are told what was wrong.
             match choices.read(&reply) {
-                Ok(next) => return Ok(Ok(next)),
+                Ok(Choice::State(next)) => return Ok(NextMove::To(next)),
+                Ok(Choice::End) => return Ok(NextMove::End),
                 Err(bad) => problem = Some(bad.to_string()),
             }
         }
-        let names = choices.tt.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let names = choices.names().iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         let why = format!(
             "no valid choice of what follows `{state}` in {TRIES} tries ({}); it can be {names}",
             problem.unwrap_or_default()
         );
-        Ok(Err(Stop::NeedsHuman { state: state.clone(), why, link: None }))
+        Ok(NextMove::Stop(Stop::NeedsHuman { state: state.clone(), why, link: None }))
     }
+}
+
+/// What follows a state that is done.
+enum NextMove {
+    /// This state.
+    To(StateName),
+    /// The end of the agent.
+    End,
+    /// Nothing yet.
+    Stop(Stop),
 }
 
 impl<N: Notebook> std::fmt::Debug for Agent<'_, N> {
@@ -354,6 +378,11 @@ impl Notebook for Memory {
 
     fn wait(&mut self, state: &StateName, why: &str) -> Result<(), Self::Error> {
         self.lines.push(format!("{state} waits: {why}"));
+        Ok(())
+    }
+
+    fn end(&mut self, state: &StateName) -> Result<(), Self::Error> {
+        self.lines.push(format!("the agent ends behind {state}"));
         Ok(())
     }
 }
@@ -429,6 +458,39 @@ mod tests {
         assert_eq!(agent.run(10).unwrap(), Stop::Ended { state: name("c") });
         let lines = ["a begins", "a is done", "b begins", "b is done", "c begins", "c is done, and the agent with it"];
         assert_eq!(agent.notebook.lines, lines);
+    }
+
+    #[test]
+    fn where_the_agent_can_end_or_go_on_the_chooser_decides() {
+        let ways = "* > a, a > b, b > a, b > *";
+        let mut ending = agent(ways, plain, &["{\"next_state\":\"[*]\"}"]);
+        assert_eq!(ending.run(10).unwrap(), Stop::Ended { state: name("b") });
+        assert_eq!(
+            ending.notebook.lines,
+            ["a begins", "a is done", "b begins", "b is done", "the agent ends behind b"]
+        );
+        let mut going_on = agent(ways, plain, &["{\"next_state\":\"a\"}"]);
+        assert_eq!(going_on.run(3).unwrap(), Stop::Limit { state: name("a") });
+        // Also where only one state can follow: it is a choice all the same.
+        let mut asked = agent("* > a, a > b, a > *, b > *", plain, &[]);
+        assert!(matches!(asked.run(10).unwrap(), Stop::NeedsHuman { state, .. } if state == name("a")));
+        assert_eq!(asked.notebook.lines, ["a begins", "a is done"]);
+        // Another agent that goes on behind the state asks as well.
+        let behind = GraphPosition::Behind { state: name("b"), named: None };
+        let mut later = agent(ways, plain, &["{\"next_state\":\"[*]\"}"]).resumed_at(behind, Context::default());
+        assert_eq!(later.run(10).unwrap(), Stop::Ended { state: name("b") });
+        assert_eq!(later.notebook.lines, ["the agent ends behind b"]);
+    }
+
+    #[test]
+    fn a_state_may_name_the_end_where_the_agent_can_end() {
+        let ends = |_: &str, _: &Context| Ok(Outcome::Finished { output: None, next: Some("[*]".to_owned()) });
+        let mut good = agent("* > a, a > b, a > *, b > *", ends, &[]);
+        assert_eq!(good.run(10).unwrap(), Stop::Ended { state: name("a") });
+        assert_eq!(good.notebook.lines, ["a begins", "a is done, and the agent with it"]);
+        let mut bad = agent("* > a, a > b, b > *", ends, &[]);
+        let why = "`a` names `[*]` as the next state, and no transition leads there".to_owned();
+        assert_eq!(bad.run(10).unwrap(), Stop::Failed { state: name("a"), why });
     }
 
     #[test]

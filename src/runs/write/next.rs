@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::codec::digest;
-use crate::engine::{Choices, Refusal, Trail, complete_by_leaving, refuse_held, refuse_other_session};
+use crate::engine::{Choices, MayEnd, Refusal, Trail, complete_by_leaving, refuse_held, refuse_other_session};
 use crate::machine::Machine;
 use crate::model::{
     Event, EventId, EventKind, Question, ReportType, RunId, Seq, SessionId, StateName, StepStatus, TextDigest,
@@ -199,7 +199,8 @@ fn advance_as_seen(project: &OpenedProject, run: &dyn StoredRun, request: &Advan
         epoch: request.epoch,
         ..EmitRequest::default()
     };
-    let reporter = Reporter { basis: Some(&basis), missing: MissingRun::Gone, is_move: true, ..Reporter::default() };
+    let reporter =
+        Reporter { basis: Some(&basis), missing: MissingRun::Gone, may_end: MayEnd::Last, ..Reporter::default() };
     let data = emit_by(&project.cx, &asked, &reporter)?.data;
     let is_over = data.run_status == "completed";
     Ok(AdvanceReport {

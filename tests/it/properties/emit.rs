@@ -5,7 +5,7 @@ use std::path::Path;
 
 use flowrun::codec::{RunText, seal};
 use flowrun::engine::{
-    Caller, Decision, Drift, Emit, History, HoldState, Lives, Outlook, Refusal, Report, RunState, Supply, decide_emit,
+    Caller, Decision, Drift, Emit, History, HoldState, Lives, MayEnd, Outlook, Refusal, Report, RunState, Supply, decide_emit,
     resume,
 };
 use flowrun::machine::{Form, Machine, StateTypes, compile_text};
@@ -106,7 +106,7 @@ impl<'a> Rehearsal<'a> {
     fn emit(&mut self, reports: Vec<Report>) -> Result<(), Refusal> {
         let history = History::fold(&self.events).expect("it began");
         assert_eq!(*history.state(), self.state, "the fold of the log is another state");
-        let emit = Emit { reports, request: None, now: now(), answers_documents: false, is_move: false };
+        let emit = Emit { reports, request: None, now: now(), answers_documents: false, may_end: MayEnd::Each };
         let caller = Caller::default();
         let before = self.state.clone();
         let decision = decide_emit(&before, self.machine, &caller, emit, &history, self);

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::catalog::{Catalog, CatalogError};
 use crate::codec::digest;
-use crate::engine::{Caller, Decision, Emit, History, Refusal, Report, ReportRefusal, Supply, decide_emit};
+use crate::engine::{Caller, Decision, Emit, History, MayEnd, Refusal, Report, ReportRefusal, Supply, decide_emit};
 use crate::machine::Machine;
 use crate::model::{
     ActivityId, Emitted, Event, EventId, EventKind, Explain as _, Number, Problem, RunChanges, RunEdited, RunId,
@@ -57,8 +57,8 @@ pub(crate) struct Reporter<'a> {
     pub(crate) is_driver: bool,
     /// Whether it writes the documents of interviews, so that it may answer their questions.
     pub(crate) answers_documents: bool,
-    /// Whether its reports move the run, so that only the last of them can end it.
-    pub(crate) is_move: bool,
+    /// Which of its reports can end the run.
+    pub(crate) may_end: MayEnd,
 }
 
 /// What becomes of a run that does not exist.
@@ -157,8 +157,8 @@ fn ask<'a>(
             Some(TextDigest(digest(lines.join("\n").as_bytes())))
         }
     };
-    let Reporter { answers_documents, is_move, .. } = *reporter;
-    let emit = Emit { reports, request: compared, now, answers_documents, is_move };
+    let Reporter { answers_documents, may_end, .. } = *reporter;
+    let emit = Emit { reports, request: compared, now, answers_documents, may_end };
     Ok(CheckedRequest { request, run, id, emit, is_of_driver: reporter.is_driver, names_events: reporter.names_events })
 }
 
