@@ -15,15 +15,18 @@ pub(crate) fn parse_json(text: &str) -> Result<Value, serde_json::Error> {
     Ok(value)
 }
 
-/// Reads a sequence of JSON values, each without repeated keys.
+/// Reads a sequence of JSON values, each without repeated keys, and with the offset behind the value before it.
 ///
 /// # Errors
 /// As [`parse_json`].
-pub(crate) fn parse_json_values(text: &str) -> Result<Vec<Value>, serde_json::Error> {
+pub(crate) fn parse_json_values(text: &str) -> Result<Vec<(usize, Value)>, serde_json::Error> {
     let mut values = Vec::new();
-    for value in serde_json::Deserializer::from_str(text).into_iter::<Single>() {
+    let mut stream = serde_json::Deserializer::from_str(text).into_iter::<Single>();
+    let mut behind = 0;
+    while let Some(value) = stream.next() {
         let Single(value) = value?;
-        values.push(value);
+        values.push((behind, value));
+        behind = stream.byte_offset();
     }
     Ok(values)
 }

@@ -107,7 +107,7 @@ impl<'t> JsonText<'t> {
     /// # Errors
     /// [`JsonFault`].
     pub(crate) fn parse(text: &'t str) -> Result<Self, JsonFault> {
-        parse_json(text).map_err(|error| fault(text, &error))?;
+        parse_json(text).map_err(|error| json_fault(text, &error))?;
         let root = Scanner { text, at: 0 }.value();
         // Behind a single carriage return, a line feed would join it, and could not be told from it later.
         let newline = if text.contains('\r') { "\r\n" } else { "\n" };
@@ -278,7 +278,8 @@ fn indentation(before: &str) -> Option<&str> {
 }
 
 /// The error of the parser, as a place and a reason.
-fn fault(text: &str, error: &serde_json::Error) -> JsonFault {
+/// Why `text` is not JSON, from the error of its parser.
+pub(crate) fn json_fault(text: &str, error: &serde_json::Error) -> JsonFault {
     let place = Place { line: error.line(), column: error.column().max(1) };
     let message = error.to_string();
     // The place is a field of its own.

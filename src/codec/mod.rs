@@ -27,7 +27,7 @@ mod yaml;
 
 pub use journal::{Artifact, JournalError, JournalFault, JournalHead, append_artifact, coerce, has_artifact_of_run};
 pub(crate) use json::{parse_foreign_json, parse_json, parse_json_values};
-pub(crate) use json_text::{JsonFault, JsonLayout, JsonNode, JsonText, Rest};
+pub(crate) use json_text::{JsonFault, JsonLayout, JsonNode, JsonText, Rest, json_fault};
 pub(crate) use lines::line_break;
 pub(crate) use log::sealed_event;
 pub use log::{FaultyLine, LogEnd, LogLine, LogScan};

@@ -236,12 +236,10 @@ impl<'p> RunNotebook<'p> {
             workflow: self.drive.workflow.clone(),
             run: self.drive.run.to_string(),
             reports,
-            id: None,
-            seen: None,
             name: self.goal.clone(),
             session: Some(self.drive.session.clone()),
             epoch: Some(self.drive.epoch),
-            local: false,
+            ..EmitRequest::default()
         };
         let missing = if self.has_begun { MissingRun::Gone } else { MissingRun::BeginsWith(&self.machine) };
         let reporter = Reporter { missing, may_end, is_driver: true, ..Reporter::default() };

@@ -126,6 +126,8 @@ pub use workflow::{
 };
 pub use write::adopt::{AdoptRequest, WorkflowAdoptReport, workflow_adopt};
 pub use write::approve::{ApproveReport, ApproveRequest, approve};
+#[doc(hidden)]
+pub use write::batch::{Batch, BatchPlaces, parse_batch};
 pub use write::claim::{ClaimReport, ClaimRequest};
 pub(crate) use write::claim::{claim, hold_state};
 pub use write::emit::{EmitData, EmitReport, EmitRequest, EmittedActivity, EmittedReport, emit};
@@ -137,8 +139,6 @@ pub use write::exec::{
 pub use write::fork::{ForkReport, ForkRequest, fork};
 pub use write::next::{AdvanceReport, AdvanceRequest, NextStatesReport, NextStatesRequest, advance, next_states};
 pub use write::payload::ReportRequest;
-#[doc(hidden)]
-pub use write::payload::parse_batch;
 pub use write::prune::{KeptRun, ListedPrune, PruneReport, PruneRequest, prune};
 pub(crate) use write::record::record_interview;
 pub use write::record::{RecordReport, RecordRequest, Source, record_activity};

@@ -361,6 +361,39 @@ fn a_batch_that_does_not_fit_is_told_in_the_words_of_its_fields() {
 }
 
 #[test]
+fn an_error_of_a_batch_names_the_file_and_the_line() {
+    let project = Project::new("line");
+    project.status("line", "plan running").ok();
+    let file = project.0.path("reports.jsonl");
+    let good = r#"{"type":"status_change","step":"plan","data":{"status":"completed"}}"#;
+    let wanted = "is neither a JSON array of events nor one line of JSON for each event: expected value";
+    for (lines, told) in [
+        (format!("{good}\nnope\n"), format!("reports.jsonl:2:2 {wanted}").replace("expected value", "expected ident")),
+        (
+            format!("{good}\n\n{{\"typ\":1}}\n"),
+            "event 2 of the batch (reports.jsonl:3): unknown field `typ`".to_owned(),
+        ),
+        // One event, and what only the run refuses.
+        (good.replace("plan", "nowhere"), "event 1 of the batch (reports.jsonl:1): ".to_owned()),
+        (good.replace("completed", "over"), "event 1 of the batch (reports.jsonl:1): Invalid status value".to_owned()),
+        (
+            format!("[\n{good},\n{}]", good.replace("plan", "nowhere")),
+            "event 2 of the batch (reports.jsonl:3): ".to_owned(),
+        ),
+    ] {
+        std::fs::write(&file, &lines).unwrap();
+        let refused = project.emit("line", &["--batch", "reports.jsonl"]);
+        assert!(refused.stderr.starts_with(&format!("Error: {told}")), "{lines}: {}", refused.stderr);
+        let piped = project.0.flow_with(["emit", "--workflow", "line", "--run-id", "r1", "--batch", "-"], &lines);
+        let told = told.replace("reports.jsonl", "standard input");
+        assert!(piped.stderr.starts_with(&format!("Error: {told}")), "{lines}: {}", piped.stderr);
+    }
+    std::fs::write(&file, b"{}\n\xff\n").unwrap();
+    let refused = project.emit("line", &["--batch", "reports.jsonl"]).exits(1);
+    assert!(refused.stderr.contains("line 2 is not UTF-8 text"), "{}", refused.stderr);
+}
+
+#[test]
 fn a_batch_happens_wholly_or_not_at_all() {
     let project = Project::new("line");
     project.status("line", "plan running").ok();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::cli::args::{CallerArgs, EmitArgs};
 use crate::cli::out::{CliResult, Out};
-use crate::runs::{self, Context, EmitRequest, Error, ReportRequest, Source, parse_batch, read_source};
+use crate::runs::{self, Batch, Context, EmitRequest, Error, ReportRequest, Source, parse_batch, read_source};
 
 pub(super) fn run(cx: &Context, args: EmitArgs, out: &mut Out) -> CliResult {
     // Programs that know rp1 look for this word.
@@ -24,14 +24,15 @@ fn needed(given: Option<String>, option: &str) -> Result<String, Error> {
 fn request(cx: &Context, args: EmitArgs) -> Result<EmitRequest, Error> {
     let EmitArgs { workflow, run_id, kind, step, unit, data, batch, id, seen, name, local, caller } = args;
     let CallerArgs { session, epoch } = caller;
-    let reports = match &batch {
-        Some(batch) if batch == "-" => parse_batch(&Source::of_standard_input()?.text)?,
+    let Batch { reports, places } = match &batch {
+        Some(batch) if batch == "-" => in_document(&Source::of_standard_input()?)?,
         // No file has such a name, as its callers would write it.
-        Some(batch) if batch.trim_start().starts_with(['[', '{']) => parse_batch(batch)?,
-        Some(batch) => parse_batch(&read_source(cx, Path::new(batch))?.text)?,
+        Some(batch) if batch.trim_start().starts_with(['[', '{']) => parse_batch(batch, None)?,
+        Some(batch) => in_document(&read_source(cx, Path::new(batch))?)?,
         None => {
             let kind = needed(kind, "--type")?;
-            vec![ReportRequest::from_texts(Some(kind), step, unit, data.as_deref())?]
+            let report = ReportRequest::from_texts(Some(kind), step, unit, data.as_deref())?;
+            Batch { reports: vec![report], places: None }
         }
     };
     let run = match run_id {
@@ -39,5 +40,9 @@ fn request(cx: &Context, args: EmitArgs) -> Result<EmitRequest, Error> {
         None => needed(runs::run_in_environment(cx)?.map(|run| run.to_string()), "--run-id")?,
     };
     let workflow = needed(workflow, "--workflow")?;
-    Ok(EmitRequest { workflow, run, reports, id, seen, name, session, epoch, local })
+    Ok(EmitRequest { workflow, run, reports, places, id, seen, name, session, epoch, local })
+}
+
+fn in_document(source: &Source) -> Result<Batch, Error> {
+    parse_batch(&source.text, Some(&source.origin))
 }

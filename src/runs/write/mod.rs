@@ -3,6 +3,7 @@
 pub(crate) mod adopt;
 pub(crate) mod answer;
 pub(crate) mod approve;
+pub(crate) mod batch;
 pub(in crate::runs) mod begun;
 pub(crate) mod claim;
 pub(crate) mod emit;

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::codec::{parse_json, parse_json_values, read_request, request_schema};
+use crate::codec::parse_json;
 use crate::disk::{Disk, Links};
 use crate::engine::Report;
 use crate::model::{EventId, Kind, Problem, ReportType, StateName, StepStatus, Unit, Usage, answer_in};
@@ -96,43 +96,6 @@ impl ReportRequest {
     }
 }
 
-/// Parses a batch of reports: a JSON array, or one JSON object in each line.
-///
-/// # Errors
-/// [`Error::Usage`] when the text is neither, has an unknown field, or is empty.
-pub fn parse_batch(text: &str) -> Result<Vec<ReportRequest>> {
-    // Some editors begin a file with it.
-    let text = text.trim_start_matches('\u{feff}');
-    let parsed = match parse_json(text) {
-        Ok(Value::Array(events)) => Ok(events),
-        // As an array it is broken; read line by line, the error would be about its first line.
-        Err(error) if text.trim_start().starts_with('[') => Err(error),
-        _ => parse_json_values(text),
-    };
-    let events = parsed.map_err(|error| {
-        Error::Usage(format!(
-            "the batch is neither a JSON array of events nor one line of JSON for each event: {error}"
-        ))
-    })?;
-    if events.is_empty() {
-        return usage("the batch holds no event".to_owned());
-    }
-    let mut reports = Vec::new();
-    for (nth, event) in events.into_iter().enumerate() {
-        let Value::Object(fields) = event else {
-            let shown = short(&event.to_string());
-            return Err(in_batch(nth, &format!("{shown} is not an object with `type`, `step`, `unit` and `data`")));
-        };
-        reports.push(read_request(&fields, request_schema::<ReportRequest>).map_err(|why| in_batch(nth, &why))?);
-    }
-    Ok(reports)
-}
-
-/// An error in event number `nth` of a batch, counted from 0.
-pub(crate) fn in_batch(nth: usize, what: &str) -> Error {
-    Error::Usage(format!("event {} of the batch: {what}; nothing of the batch was recorded", nth + 1))
-}
-
 fn usage<T>(message: String) -> Result<T> {
     Err(Error::Usage(message))
 }
@@ -153,7 +116,7 @@ fn bad_json(what: &str, text: &str) -> Error {
 }
 
 /// The beginning of a text.
-fn short(text: &str) -> String {
+pub(super) fn short(text: &str) -> String {
     text.chars().take(80).collect()
 }
 
@@ -347,17 +310,5 @@ mod tests {
             assert!(check("artifact_registered", None, link(evil)).is_err(), "{evil}");
         }
         assert!(check("artifact_registered", None, serde_json::json!({ "url": "https://example.org" })).is_err());
-    }
-
-    #[test]
-    fn a_batch_is_an_array_or_a_line_for_each_event() {
-        let array = r#"[{"type":"btw_update","data":{"message":"a"}},{"type":"status_change","step":"x"}]"#;
-        let lines =
-            "{\"type\":\"btw_update\",\"data\":{\"message\":\"a\"}}\n{\"type\":\"status_change\",\"step\":\"x\"}\n";
-        assert_eq!(parse_batch(array).unwrap(), parse_batch(lines).unwrap());
-        assert_eq!(parse_batch(&format!("\u{feff}{array}")).unwrap(), parse_batch(lines).unwrap());
-        for broken in ["", "[]", "[1]", "{\"stp\":\"x\"}", "{"] {
-            assert!(parse_batch(broken).is_err(), "{broken}");
-        }
     }
 }

@@ -56,7 +56,12 @@ impl Source {
     fn of(origin: String, bytes: Vec<u8>) -> Result<Self> {
         match String::from_utf8(bytes) {
             Ok(text) => Ok(Self { origin, text }),
-            Err(_) => Err(Error::input(origin, &io::Error::new(ErrorKind::InvalidData, "not UTF-8 text"))),
+            Err(error) => {
+                let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+                let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+                let why = format!("line {line} is not UTF-8 text");
+                Err(Error::input(origin, &io::Error::new(ErrorKind::InvalidData, why)))
+            }
         }
     }
 }

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use flowrun::codec::{RunText, seal};
 use flowrun::engine::{
-    Caller, Decision, Drift, Emit, History, HoldState, Lives, MayEnd, Outlook, Refusal, Report, RunState, Supply, decide_emit,
-    resume,
+    Caller, Decision, Drift, Emit, History, HoldState, Lives, MayEnd, Outlook, Refusal, Report, RunState, Supply,
+    decide_emit, resume,
 };
 use flowrun::machine::{Form, Machine, StateTypes, compile_text};
 use flowrun::model::{
@@ -22,7 +22,7 @@ const MACHINE: &str =
 /// The input is a batch.
 pub fn holds(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let requests = match parse_batch(text) {
+    let requests = match parse_batch(text, None).map(|batch| batch.reports) {
         Ok(requests) => requests,
         Err(error) => return assert!(!error.to_string().is_empty()),
     };

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::engine::Emit;
 use crate::model::{EventId, LastSeen, Question, ReportType, RunId, SessionId, WorkflowId};
+use crate::runs::write::batch::BatchPlaces;
 use crate::runs::write::payload::ReportRequest;
 
 /// Reports on the steps of a run.
@@ -19,6 +20,9 @@ pub struct EmitRequest {
     pub run: String,
     /// The reports; all of them are recorded, or none.
     pub reports: Vec<ReportRequest>,
+    /// Where the reports stand, if they come from a document.
+    #[serde(skip)]
+    pub places: Option<BatchPlaces>,
     /// An idempotency key: repeating a request with the same id has no further effect.
     pub id: Option<EventId>,
     /// The last event of an existing run for the caller; if another one is by now, nothing is recorded.

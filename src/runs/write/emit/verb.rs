@@ -16,13 +16,14 @@ use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::open::name::{Purpose, open_run, open_run_exactly, refuse_name_of_open, refuse_pruned};
 use crate::runs::open::shared::{ask_store, brings_news, refuse_id_of_shared};
+use crate::runs::write::batch::in_batch;
 use crate::runs::write::begun::{note_workers, refuse_left_at_work};
 use crate::runs::write::emit::agents::{check_steps, with_agent};
 use crate::runs::write::emit::answer::{EmitOutcome, EmitReport, nothing_new, report_of};
 use crate::runs::write::emit::request::{CheckedRequest, EmitRequest};
 use crate::runs::write::journal;
 use crate::runs::write::new_run::{Creation, default_limits, holder_of_new_run, new_run, refuse_same_but_for_case};
-use crate::runs::write::payload::{ReportRequest, in_batch};
+use crate::runs::write::payload::ReportRequest;
 use crate::runs::write::questions::{append_and_warn, unanswered};
 use crate::runs::write::required_here::as_project_asks;
 use crate::runs::write::start::{StartRequest, context_of};
@@ -41,7 +42,8 @@ pub fn emit(cx: &Context, request: &EmitRequest) -> Result<EmitReport> {
     if request.reports.is_empty() {
         return Err(Error::Usage("there is no report to record".to_owned()));
     }
-    emit_by(cx, request, &Reporter { names_events: request.reports.len() > 1, ..Reporter::default() })
+    let names_events = request.reports.len() > 1 || request.places.is_some();
+    emit_by(cx, request, &Reporter { names_events, ..Reporter::default() })
 }
 
 /// How a verb of flow reports.
@@ -144,7 +146,9 @@ fn ask<'a>(
         let id = if single { id.clone() } else { cx.ids.next(now) };
         match report.check(&*cx.disk, id, root) {
             Ok(report) => reports.push(report),
-            Err(Error::Usage(what)) if !single => return Err(in_batch(nth, &what)),
+            Err(Error::Usage(what)) if reporter.names_events => {
+                return Err(in_batch(request.places.as_ref(), nth, &what));
+            }
             Err(error) => return Err(error),
         }
     }
@@ -408,7 +412,7 @@ fn of_event(asked: &CheckedRequest<'_>, nth: usize, error: Error) -> Error {
         return error;
     }
     let problem = error.problem();
-    let message = in_batch(nth, &problem.message).problem().message;
+    let message = in_batch(asked.request.places.as_ref(), nth, &problem.message).problem().message;
     Problem { message, ..problem }.into()
 }
 
