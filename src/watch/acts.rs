@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use crate::model::{DecidedAt, Explain as _, LastSeen, Question, RunId, RunStatus, SessionId, WorkflowId};
+use crate::interviews::pad::InterviewAnswer;
+use crate::interviews::{self, AnswerRequest, Replaces};
+use crate::model::{DecidedAt, Explain as _, LastSeen, Problem, Question, RunId, RunStatus, SessionId, WorkflowId};
 use crate::runs::{
     self, ApproveRequest, CardGroup, ClaimRequest, Context, EmitRequest, Need, ResumeRequest, RunReport, StatusRequest,
     StatusVerb,
@@ -20,6 +22,8 @@ pub(super) const KEYS: [char; 6] = ['a', 'u', 'A', 'R', 'c', 'x'];
 pub(super) enum ActKind {
     /// Answer the question that the run asks.
     Answer(Question),
+    /// Answer the question with this number in the document of an interview, a path in the project.
+    AnswerInterview(String, u32),
     Unblock,
     Approve,
     Reject,
@@ -40,7 +44,7 @@ pub(super) struct RunAct {
 impl RunAct {
     pub(super) fn key(&self) -> char {
         match self.kind {
-            ActKind::Answer(_) => 'a',
+            ActKind::Answer(_) | ActKind::AnswerInterview(..) => 'a',
             ActKind::Unblock => 'u',
             ActKind::Approve => 'A',
             ActKind::Reject => 'R',
@@ -52,7 +56,7 @@ impl RunAct {
     /// What the key does, for the last line of the screen.
     pub(super) fn word(&self) -> &'static str {
         match self.kind {
-            ActKind::Answer(_) => "answer",
+            ActKind::Answer(_) | ActKind::AnswerInterview(..) => "answer",
             ActKind::Unblock => "unblock",
             ActKind::Approve => "approve",
             ActKind::Reject => "reject",
@@ -64,7 +68,7 @@ impl RunAct {
     /// What is to be typed for it; nothing if it needs no text.
     pub(super) fn label(&self) -> Option<&'static str> {
         match self.kind {
-            ActKind::Answer(_) => Some("answer"),
+            ActKind::Answer(_) | ActKind::AnswerInterview(..) => Some("answer"),
             ActKind::Unblock => Some("what was resolved"),
             ActKind::Approve => Some("why you agree, if it is not plain"),
             ActKind::Reject => Some("what is missing"),
@@ -75,7 +79,7 @@ impl RunAct {
 
     /// Whether it cannot be done without a text.
     pub(super) fn needs_text(&self) -> bool {
-        matches!(self.kind, ActKind::Answer(_) | ActKind::Reject)
+        matches!(self.kind, ActKind::Answer(_) | ActKind::AnswerInterview(..) | ActKind::Reject)
     }
 
     /// What the person is asked before it is done.
@@ -83,6 +87,9 @@ impl RunAct {
         let run = &self.run;
         let what = match &self.kind {
             ActKind::Answer(question) => format!("Send this answer to {} in {run}", question.step),
+            ActKind::AnswerInterview(document, number) => {
+                format!("Write this answer to question {number} into {document}, for {run}")
+            }
             ActKind::Unblock => format!("Unblock {run}"),
             ActKind::Approve => format!("Approve {run}"),
             ActKind::Reject => format!("Reject {run}"),
@@ -101,7 +108,16 @@ impl RunAct {
         }
     }
 
-    fn try_to(&self, cx: &Context, text: &str) -> runs::Result<()> {
+    fn try_to(&self, cx: &Context, text: &str) -> Result<(), Problem> {
+        match &self.kind {
+            ActKind::AnswerInterview(document, number) => {
+                answer_interview(cx, document, *number, text).map_err(|error| error.problem())
+            }
+            _ => self.change_run(cx, text).map_err(|error| error.problem()),
+        }
+    }
+
+    fn change_run(&self, cx: &Context, text: &str) -> runs::Result<()> {
         let person = cx.for_a_person(WAIT);
         let reason = if text.is_empty() { None } else { Some(text.to_owned()) };
         let run = Some(self.run.to_string());
@@ -110,6 +126,8 @@ impl RunAct {
                 let request = EmitRequest::answering(&self.run, &self.workflow, question, text, self.seen.clone());
                 runs::emit(&person, &request)?;
             }
+            // Its document changes, and the run with it.
+            ActKind::AnswerInterview(..) => {}
             ActKind::Unblock | ActKind::Cancel => {
                 let verb = if self.kind == ActKind::Cancel { StatusVerb::Cancel } else { StatusVerb::Unblock };
                 let request = StatusRequest { run, reason, seen: Some(self.seen.clone()), ..StatusRequest::new(verb) };
@@ -131,14 +149,34 @@ impl RunAct {
     }
 }
 
+/// Writes an answer into the document of an interview. It replaces no other one.
+fn answer_interview(cx: &Context, document: &str, number: u32, text: &str) -> interviews::Result<()> {
+    let request = AnswerRequest {
+        document: cx.project()?.root().join(document),
+        question: Some(number),
+        asked: None,
+        answer: InterviewAnswer::Given(text.to_owned()),
+        replaces: Replaces::Nothing,
+    };
+    interviews::answer(&cx.for_a_person(WAIT), &request)?;
+    Ok(())
+}
+
 /// What a person can do about this run now.
 pub(super) fn acts_on(report: &RunReport) -> Vec<RunAct> {
     let card = &report.card;
     let head = &card.run.head;
     let mut kinds = Vec::new();
-    // What an interview asks is answered in its document. The last question is the one that the run asks first.
-    let asked = report.questions.iter().rev().find(|question| question.document.is_none());
-    kinds.extend(asked.map(|question| ActKind::Answer(question.question.clone())));
+    // The last question is the one that the run asks first.
+    for question in report.questions.iter().rev() {
+        match (&question.document, question.number) {
+            (None, _) => kinds.push(ActKind::Answer(question.question.clone())),
+            // What an interview asks is answered in its document.
+            (Some(document), Some(number)) => kinds.push(ActKind::AnswerInterview(document.clone(), number)),
+            (Some(_), None) => continue,
+        }
+        break;
+    }
     if head.status == RunStatus::Blocked {
         kinds.push(ActKind::Unblock);
     }

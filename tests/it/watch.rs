@@ -253,6 +253,26 @@ fn a_person_unblocks_a_run_with_a_key_and_a_confirmation() {
 }
 
 #[test]
+fn a_person_answers_a_question_of_an_interview_with_a_key() {
+    if !has_terminals("watch") {
+        return;
+    }
+    let sandbox = demo();
+    sandbox.flow(["interview", "start", "docs/plan.md", "--run-id", "r2"]).ok();
+    let mut person = Person::before(&watch(&sandbox, &["--run-id", "r2"]));
+    person.resizes(120, 60).shows(ENTER).shows(" answer  ");
+    person.types("a").shows("answer");
+    person.types("A task app\r").shows("Write this answer to question 1 into docs/plan.md,");
+    person.types("y").shows("done: answer r2");
+    let status = sandbox.flow(["interview", "status", "docs/plan.md", "--json"]).ok().json();
+    assert_eq!(status["entries"][0]["answer"], "A task app");
+    assert_eq!(status["next"]["metadata"]["question_number"], 2);
+    person.types("qq");
+    assert_eq!(person.ended().code(), Some(0), "{}", person.seen());
+    sandbox.flow(["verify", "r2"]).ok();
+}
+
+#[test]
 fn a_run_that_begins_to_need_a_person_rings_once() {
     if !has_terminals("watch") {
         return;

@@ -87,11 +87,14 @@ pub struct ShownQuestion {
     pub question: Question,
     /// The document in which it has to be answered, as a path in the project; none if it is answered directly.
     pub document: Option<String>,
+    /// Its number in that document.
+    pub number: Option<u32>,
 }
 
 impl ShownQuestion {
     fn of(history: &History, question: &Question) -> Self {
-        Self { question: question.clone(), document: history.document_of(question).map(str::to_owned) }
+        let document = history.document_of(question).map(str::to_owned);
+        Self { question: question.clone(), document, number: history.number_of(question) }
     }
 }
 
