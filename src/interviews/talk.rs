@@ -7,6 +7,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::disk::Links;
 use crate::interviews::agent::{CORRECT_AGENT, Interviewer, state};
 use crate::interviews::answer::{self, AnswerRequest, Replaces};
 use crate::interviews::close::{FinishRequest, finish};
@@ -95,7 +96,12 @@ pub fn run(cx: &Context, request: &TalkRequest, person: &mut dyn Interviewee) ->
     let has_agent = request.agent.is_some() || request.replay.is_some();
     let record = request.record.as_ref().map(|path| cx.absolute(path)).transpose()?;
     let replay = request.replay.as_ref().map(|path| cx.absolute(path)).transpose()?;
-    // Before anything is written: a file of recorded calls may be missing.
+    // Before anything is written: a file of recorded calls may be missing, or a sparse checkout leaves it out.
+    for path in record.iter().chain(&replay) {
+        if cx.disk.look(path, Links::Follow).is_err() {
+            cx.refuse_left_out_path(path)?;
+        }
+    }
     let agent = Interviewer::new(&*cx.disk, request.agent.as_deref(), request.timeout, record, replay)?;
     let started = start(cx, &request.interview)?;
     for warning in &started.warnings {

@@ -19,8 +19,15 @@ pub fn read_source(cx: &Context, path: &Path) -> Result<Source> {
         return Err(Error::Usage("the name of the file is empty".to_owned()));
     }
     let origin = path.display().to_string();
-    let bytes = read_file(cx, path).map_err(|error| Error::input(&origin, &error))?;
-    Source::of(origin, bytes)
+    match read_file(cx, path) {
+        Ok(bytes) => Source::of(origin, bytes),
+        Err(error) => {
+            if error.kind() == ErrorKind::NotFound {
+                cx.refuse_left_out_path(&cx.absolute(path)?)?;
+            }
+            Err(Error::input(origin, &error))
+        }
+    }
 }
 
 /// The directories of pipes that shells create for a command.
