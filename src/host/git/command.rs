@@ -52,6 +52,8 @@ pub(super) const FOREIGN: &[&str] = &[
 pub struct Git {
     pub(in crate::host) program: OsString,
     pub(in crate::host) limit: Duration,
+    /// How long it may do nothing, where the limit is longer.
+    pub(in crate::host) idle: Duration,
     pub(in crate::host) environment: Vec<(OsString, OsString)>,
     pub(in crate::host) silent: SilentRepositories,
 }
@@ -65,7 +67,13 @@ impl Default for Git {
 impl Git {
     /// Uses another name or path for git.
     pub fn new(program: impl Into<OsString>) -> Self {
-        Self { program: program.into(), limit: LIMIT, environment: Vec::new(), silent: SilentRepositories::default() }
+        Self {
+            program: program.into(),
+            limit: LIMIT,
+            idle: LIMIT,
+            environment: Vec::new(),
+            silent: SilentRepositories::default(),
+        }
     }
 
     /// The top of the checkout that contains `dir`: the nearest directory with a `.git` entry. Does not run git.
@@ -139,6 +147,7 @@ impl Git {
         if self.silent.has(&top) {
             return Err(Silence::NoAnswer("git did not answer before, so it is not asked again".to_owned()));
         }
-        Ok(RunningGit::start(&mut command, input, self.limit)?.noting_silence(&self.silent, top))
+        let asked = RunningGit::start(&mut command, input, self.limit)?;
+        Ok(asked.idle_at_most(self.idle).noting_silence(&self.silent, top))
     }
 }

@@ -19,7 +19,7 @@ use crate::host::group::{LOOK, in_own_group, kill};
 use crate::host::process::cpu_time;
 use crate::host::signal::Watch;
 
-/// The time limit of one git command.
+/// The time limit of most git commands, and how long another one may do nothing.
 pub(super) const LIMIT: Duration = Duration::from_secs(5);
 
 /// How much of git's output is read, in bytes.
@@ -39,6 +39,8 @@ pub(super) struct RunningGit {
     child: Child,
     /// How long it may take, for the message.
     limit: Duration,
+    /// How long it may do nothing. None for one that talks with another machine: what it waits for, it does not do itself.
+    idle: Option<Duration>,
     out: Pipe<ChildStdout>,
     /// How much of its output is read, in bytes.
     most: usize,
@@ -116,7 +118,14 @@ impl RunningGit {
         let mut child = command.spawn().map_err(|error| cannot_start(command, &error))?;
         let (out, complaint) = (Pipe::of(child.stdout.take()), Pipe::of(child.stderr.take()));
         let (began, silence) = (Instant::now(), None);
-        Ok(Self { child, limit, out, most: OUTPUT_BYTES, complaint, is_over: false, began, silence })
+        Ok(Self { child, limit, idle: None, out, most: OUTPUT_BYTES, complaint, is_over: false, began, silence })
+    }
+
+    /// This one, which is given up when it does nothing for so long.
+    pub(super) fn idle_at_most(self, idle: Duration) -> Self {
+        let mut asked = self;
+        asked.idle = Some(idle);
+        asked
     }
 
     /// This one, which notes in `silent` if it gives no answer about the checkout at `top`.
@@ -214,8 +223,11 @@ impl RunningGit {
             }
             // Listing many files may take long; a git that waits for what does not come, such as a pipe in place of a file,
             // does nothing meanwhile.
-            if self.limit > LIMIT && !patience.is_at_work((cpu_time(self.child.id()), self.out.bytes.len())) {
-                self.limit = LIMIT;
+            if let Some(idle) = self.idle
+                && self.limit > idle
+                && !patience.is_at_work((cpu_time(self.child.id()), self.out.bytes.len()), idle)
+            {
+                self.limit = idle;
                 return Ok(false);
             }
             match poll(&mut watched, Timespec::try_from(left.min(LOOK)).ok().as_ref()) {
@@ -256,10 +268,10 @@ struct Patience {
 type GitWork = (Option<u64>, usize);
 
 impl Patience {
-    /// Whether git, which has done this by now, did something in the time that most questions may take.
-    fn is_at_work(&mut self, did: GitWork) -> bool {
+    /// Whether git, which has done this by now, did something in the time that it may be `idle`.
+    fn is_at_work(&mut self, did: GitWork, idle: Duration) -> bool {
         match self.idle {
-            Some((before, since)) if before == did && did.0.is_some() => since.elapsed() < LIMIT,
+            Some((before, since)) if before == did && did.0.is_some() => since.elapsed() < idle,
             _ => {
                 self.idle = Some((did, Instant::now()));
                 true

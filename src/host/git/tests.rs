@@ -336,6 +336,33 @@ fn a_git_that_is_slow_or_says_nothing_more_and_stays_is_not_waited_for() {
 }
 
 #[test]
+fn of_a_longer_limit_only_a_git_that_does_nothing_is_given_up_before() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let sandbox = Sandbox::new();
+    let program = sandbox.dir.path().join("idle");
+    let write = |script: &str| {
+        fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    let git = || Git { limit: Duration::from_secs(60), idle: Duration::from_millis(300), ..Git::new(&program) };
+    for script in ["exec sleep 60", "echo begun; exec sleep 60"] {
+        write(script);
+        let began = Instant::now();
+        let Err(silence) = git().ask(&sandbox.repo(), &["ls-files"]) else { panic!("{script} ended") };
+        assert_eq!(silence.why(), "git took longer than 0.3 s", "{script}");
+        assert!(began.elapsed() < Duration::from_secs(20), "{script}");
+    }
+    // It takes longer than it may do nothing, and says something all the time.
+    write("for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.1; done");
+    assert_eq!(git().ask(&sandbox.repo(), &["ls-files"]).map(|answer| answer.out.len()).unwrap_or(0), 16);
+    // One that waits for another machine does nothing itself.
+    let mut command = std::process::Command::new("sleep");
+    let limit = Duration::from_secs(60);
+    let asked = running::RunningGit::start(command.arg("0.6"), std::process::Stdio::null(), limit).unwrap();
+    assert!(asked.answer(Instant::now() + limit).is_ok_and(|answer| answer.status.success()));
+}
+
+#[test]
 fn a_git_that_did_not_answer_about_a_checkout_is_not_asked_about_it_again() {
     use std::os::unix::fs::PermissionsExt as _;
     let sandbox = Sandbox::new();
