@@ -19,6 +19,7 @@ mod lines;
 #[expect(clippy::module_inception, reason = "one noun a file, and the noun of this room is the machine")]
 mod machine;
 mod markdown;
+mod merge_mark;
 mod mermaid;
 mod notation;
 mod phases;
@@ -38,6 +39,7 @@ pub use form::{CompiledText, Form, compile_text};
 pub use graph::StateTypes;
 pub use machine::{Machine, MachineError, Requirement, State, Transition};
 pub(crate) use markdown::heading_text;
+pub(crate) use merge_mark::merge_mark;
 pub use notation::Notation;
 #[doc(hidden)]
 pub use prose::prose;

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::catalog::names_a_file;
-use crate::codec::line_with;
 use crate::disk::{Links, read_named};
+use crate::machine::merge_mark;
 use crate::model::{Explain as _, RunId, Suggestion, limits};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::path::path_argument;
@@ -72,7 +72,7 @@ pub(in crate::runs) fn interview_command(
     if project.cx.disk.look(&path, Links::Follow).is_ok() {
         // Until then the command would be refused.
         let text = read_named(&*project.cx.disk, &path, limits::INTERVIEW_BYTES).unwrap_or_default();
-        if line_with(&text, "<<<<<<< ").is_some() {
+        if merge_mark(&String::from_utf8_lossy(&text)).is_some() {
             return Err(format!(
                 "{document} has the conflict markers of a merge: settle it, then go on with `{command}`"
             ));

@@ -76,6 +76,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         "pulldown_cmark",
         &[
             "machine/markdown.rs",
+            "machine/merge_mark.rs",
             "machine/prose.rs",
             "interviews/pad/outline.rs",
             "interviews/pad/gaps.rs",

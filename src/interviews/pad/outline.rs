@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
-use crate::machine::heading_text;
+use crate::machine::{heading_text, merge_mark};
 use crate::model::behind_front_matter;
 
 /// A heading outside of lists and quotations.
@@ -92,12 +92,7 @@ impl Outline {
                 _ => {}
             }
         }
-        for line in lines(text, &(0..text.len())) {
-            if text[line.clone()].starts_with("<<<<<<< ") && !outline.is_code(line.start) {
-                outline.conflict = Some(line.start);
-                break;
-            }
-        }
+        outline.conflict = merge_mark(text);
         outline
     }
 
