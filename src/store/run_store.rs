@@ -543,6 +543,8 @@ pub enum RunParts {
     WithoutLog,
     /// Only files that git ignores: a checkout of another branch, or a stash, removed the others.
     Away,
+    /// Nothing: the directory is empty.
+    Nothing,
     /// Neither `run.yaml` nor the log, and other files. If git removed these two, the others were not committed yet.
     Emptied,
 }

@@ -1,6 +1,6 @@
 //! Where two commands look at the same file: what one refuses, the other does not promise.
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, Tree};
 
 /// A run as the original scripts write one, with another line in its `context`.
 const FOREIGN: &str = "\
@@ -24,6 +24,40 @@ fn foreign(context: &str) -> Sandbox {
     let text = FOREIGN.replace("CONTEXT\n", context);
     std::fs::write(sandbox.run_dir("r1").join("run.yaml"), text).unwrap();
     sandbox
+}
+
+#[test]
+fn a_first_record_that_is_refused_leaves_nothing_behind() {
+    let context = "context:\n  repo: a/b\n";
+    let usable = FOREIGN.replace("CONTEXT\n", context);
+    for text in [
+        Some("{{{".to_owned()),
+        Some(FOREIGN.replace("CONTEXT\n", "")),
+        Some(usable.replace("id: r1", "id: r2")),
+        Some(usable.replace("status: active", "status: weird")),
+        Some(format!("<<<<<<< HEAD\n{usable}=======\n{usable}>>>>>>> other\n")),
+        // An empty directory.
+        None,
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.flow(["init"]).ok();
+        std::fs::create_dir_all(sandbox.run_dir("r1")).unwrap();
+        if let Some(text) = &text {
+            std::fs::write(sandbox.run_dir("r1").join("run.yaml"), text).unwrap();
+        }
+        let before = Tree::of(&sandbox.run_dir("r1"));
+        let emit = ["emit", "--workflow", "debug", "--run-id", "r1", "--type", "status_change", "--step", "preflight"];
+        for args in [
+            &["record-activity", "--run-id", "r1", "--id", "look"][..],
+            &[&emit[..], &["--data", "{\"status\":\"running\"}"]].concat(),
+            &["cancel", "r1"],
+            &["set", "r1", "--goal", "x"],
+        ] {
+            let refused = sandbox.flow(args.iter().copied());
+            assert_ne!(refused.code, Some(0), "{text:?} {args:?}");
+            assert!(Tree::of(&sandbox.run_dir("r1")) == before, "{text:?} {args:?}: {refused:?}");
+        }
+    }
 }
 
 #[test]

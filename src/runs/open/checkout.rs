@@ -48,7 +48,7 @@ pub(crate) fn may_be_elsewhere(project: &OpenedProject, run: &dyn StoredRun) -> 
     match run.parts() {
         RunParts::Away => true,
         RunParts::Emptied => project.cx.git.top(project.root()).is_some(),
-        RunParts::Whole | RunParts::WithoutLog => false,
+        RunParts::Whole | RunParts::WithoutLog | RunParts::Nothing => false,
     }
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn is_elsewhere(project: &OpenedProject, run: &dyn StoredRun) -> bool
     match run.parts() {
         RunParts::Away => true,
         RunParts::Emptied => !places_with(project, run, Seq(1)).is_empty(),
-        RunParts::Whole | RunParts::WithoutLog => false,
+        RunParts::Whole | RunParts::WithoutLog | RunParts::Nothing => false,
     }
 }
 

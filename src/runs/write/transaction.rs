@@ -42,7 +42,7 @@ use crate::runs::open::same_work::{SameWork, pass_on};
 use crate::runs::open::view::add_earlier_attempts;
 use crate::runs::write::begun::{goes_on, note_workers, waits_for_command};
 use crate::runs::write::exec::obstacle::obstacle;
-use crate::runs::write::transaction::found::{reconcile_for_writing, warnings};
+use crate::runs::write::transaction::found::{reconcile_for_writing, refuse_unfit, warnings};
 use crate::runs::write::transaction::unpublished::{UnpublishedEvents, others_publish};
 use crate::store::{Batch, Document, RunParts, RunWriter, StoreError, StoredRun, WorkKey, WriteRequest, pause_after};
 
@@ -212,8 +212,13 @@ impl<'a> Transaction<'a> {
         if may_be_elsewhere(project, run) {
             return Err(elsewhere(project, run));
         }
-        if run.parts() == RunParts::WithoutLog {
-            refuse_log_elsewhere(project, run)?;
+        match run.parts() {
+            RunParts::Whole => {}
+            RunParts::WithoutLog => {
+                refuse_log_elsewhere(project, run)?;
+                refuse_unfit(project, run)?;
+            }
+            RunParts::Away | RunParts::Emptied | RunParts::Nothing => refuse_unfit(project, run)?,
         }
         // Before the writer leaves anything that must never be committed.
         project.keep_out_of_git(request)?;

@@ -94,8 +94,10 @@ impl StoredRun for RunDir {
         if is_emptied_run(&self.dir) {
             return RunParts::Emptied;
         }
-        let lacks_log = !self.dir.exists(LOG).unwrap_or(true) && self.dir.exists(RUN_FILE).unwrap_or(false);
-        if lacks_log { RunParts::WithoutLog } else { RunParts::Whole }
+        if self.dir.exists(LOG).unwrap_or(true) {
+            return RunParts::Whole;
+        }
+        if self.dir.exists(RUN_FILE).unwrap_or(true) { RunParts::WithoutLog } else { RunParts::Nothing }
     }
 
     fn noted(&self) -> Seq {

@@ -5,6 +5,7 @@ use crate::model::Seq;
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
 use crate::runs::open::checkout::committed_beyond;
+use crate::runs::open::fault::refusal;
 use crate::store::{RunWriter, StoredRun};
 
 /// Reconciles a run for writing, from the end of its log if that is sufficient.
@@ -34,6 +35,18 @@ pub(super) fn reconcile_for_writing(
         }
     }
     Ok(reconcile(run.id(), file, &writer.log()?, noted))
+}
+
+/// Refuses a run without a log that no writer can take over, before a lock and an empty log are made for it.
+pub(super) fn refuse_unfit(project: &OpenedProject, run: &dyn StoredRun) -> Result<()> {
+    let noted = run.noted();
+    // Before the log, as readers do: a writer may begin it meanwhile.
+    let text = run.text()?;
+    let found = reconcile(run.id(), read_run(run.id(), text), &run.log()?, noted);
+    if let Some(fault) = found.faults.iter().find(|fault| fault.forbids_writing()) {
+        return Err(refusal(project, run, fault.clone()));
+    }
+    if found.run.is_none() { Err(refusal(project, run, Fault::Empty)) } else { Ok(()) }
 }
 
 /// Warnings about the state in which the run was found.
