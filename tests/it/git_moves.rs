@@ -848,6 +848,31 @@ fn open_runs_of_other_worktrees_are_named_or_counted() {
 }
 
 #[test]
+fn a_bare_repository_names_the_runs_of_its_worktrees() {
+    let repo = Repo::new();
+    repo.sandbox.git(&["clone", "-q", "--bare", ".", "../hub.git"]);
+    repo.sandbox.git(&["-C", "../hub.git", "worktree", "add", "-q", "../tree", "-b", "tree"]);
+    let (hub, tree) = (repo.sandbox.path("../hub.git"), repo.sandbox.path("../tree").canonicalize().unwrap());
+    let flow = |args: &[&str]| {
+        let mut command = repo.sandbox.flow_command();
+        command.args(args).current_dir(&hub);
+        run(command, "")
+    };
+    for own in [false, true] {
+        if own {
+            flow(&["start", "debug", "--id", "own"]).ok();
+        }
+        for args in [&["list", "--json"][..], &["attention", "--json"], &["resume", "--worktrees", "--json"]] {
+            let told = flow(args).json();
+            assert_eq!(told["worktrees"][0]["path"], tree.to_str().unwrap(), "{args:?}: {told}");
+            assert_eq!(told["worktrees"][0]["runs"][0]["run_id"], repo.run.as_str(), "{args:?}: {told}");
+        }
+        let list = flow(&["list", "--worktrees"]).ok().stdout;
+        assert!(list.contains(&format!("in worktree {}", tree.display())), "{list}");
+    }
+}
+
+#[test]
 fn a_worktree_without_flow_tells_of_the_work_in_the_others() {
     let sandbox = Sandbox::new();
     sandbox.git(&["worktree", "add", "-q", "../tree", "-b", "tree"]);

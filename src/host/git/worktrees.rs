@@ -11,13 +11,16 @@ use crate::model::limits;
 const WORKTREES: usize = 100;
 
 impl Git {
-    /// The tops of the other worktrees of the repository that contains `dir`, sorted. Leaves out those that cannot be
-    /// read.
+    /// The tops of the other worktrees of the repository that contains `dir`, or of the bare one that `dir` is in, sorted.
+    /// Leaves out those that cannot be read.
     #[must_use]
     pub fn other_worktrees(&self, dir: &Path) -> Vec<PathBuf> {
-        let Some(top) = self.top(dir) else { return Vec::new() };
-        let Some(git_dir) = git_dir(&top.join(".git")) else { return Vec::new() };
-        let Some(common) = shared_dir(&git_dir) else { return Vec::new() };
+        let top = self.top(dir);
+        let common = match &top {
+            Some(top) => git_dir(&top.join(".git")).and_then(|git_dir| shared_dir(&git_dir)),
+            None => self.bare_around(dir),
+        };
+        let Some(common) = common else { return Vec::new() };
         let mut tops = Vec::new();
         // A bare repository has no main worktree.
         if common.ends_with(".git") {
@@ -28,7 +31,7 @@ impl Git {
             // The path of the worktree's `.git` file, which may be relative to the directory of this entry.
             tops.extend(entry.path().join(git_file).parent().map(Path::to_owned));
         }
-        let own = fs::canonicalize(&top).ok();
+        let own = top.and_then(|top| fs::canonicalize(top).ok());
         let mut others = Vec::new();
         for path in tops {
             // git keeps the entry of a worktree that was removed until it is pruned.
@@ -43,6 +46,12 @@ impl Git {
         others.dedup();
         others.truncate(WORKTREES);
         others
+    }
+
+    /// The bare repository that `dir` is, or is in.
+    fn bare_around(&self, dir: &Path) -> Option<PathBuf> {
+        let dir = fs::canonicalize(dir).ok()?;
+        dir.ancestors().find(|dir| self.is_bare(dir)).map(Path::to_owned)
     }
 
     /// Where git keeps the index of the worktree whose top is `top`. The file may be missing.
@@ -98,6 +107,16 @@ mod tests {
         let others = |name: &str| Git::default().other_worktrees(&dir.path().join(name));
         assert_eq!(others("w"), [top("real")]);
         assert_eq!(others("real"), [top("w")]);
+        fs::rename(dir.path().join("real/.git"), dir.path().join("bare.git")).unwrap();
+        let bare = dir.path().join("bare.git");
+        fs::write(bare.join("worktrees/w/gitdir"), format!("{}\n", dir.path().join("w/.git").display())).unwrap();
+        assert_eq!(others("bare.git"), Vec::<PathBuf>::new(), "it is no repository yet");
+        fs::write(bare.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::create_dir_all(bare.join("objects")).unwrap();
+        fs::create_dir_all(bare.join("refs/heads")).unwrap();
+        assert_eq!(others("bare.git"), [top("w")]);
+        assert_eq!(others("bare.git/refs"), [top("w")]);
+        fs::rename(&bare, dir.path().join("real/.git")).unwrap();
         fs::remove_dir_all(dir.path().join("w")).unwrap();
         assert_eq!(others("real"), Vec::<PathBuf>::new(), "it was removed and not yet pruned");
     }
