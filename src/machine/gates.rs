@@ -53,6 +53,10 @@ pub(super) fn find(text: &str) -> FrontMatter {
         found.gates = reader.gates(flow);
         found.requires = reader.requires(flow);
         read.extend(flow.entries().iter().map(|(key, _)| reader.named(key).place.line));
+        // Of what is no mapping, the one error tells all.
+        if !matches!(flow.tree, Tree::Mapping(_)) {
+            read.extend(below_key(matter, key));
+        }
     }
     found.diagnostics = reader.diagnostics;
     found.diagnostics.extend(unread::in_lines(matter, &read));
@@ -64,6 +68,20 @@ pub(super) fn find(text: &str) -> FrontMatter {
 /// What is told about gates in the front matter of a diagram inside a document: that of the document counts.
 pub(super) fn in_block(lines: &[SourceLine<'_>]) -> Vec<Diagnostic> {
     front_matter(lines).map(|matter| unread::in_lines(matter, &[])).unwrap_or_default()
+}
+
+/// The numbers of the lines that belong to the key in a line.
+fn below_key(matter: &[SourceLine<'_>], key: Option<&SourceLine<'_>>) -> Vec<usize> {
+    let begins = |line: &&SourceLine<'_>| key.is_some_and(|key| key.offset == line.offset);
+    let mut own = Vec::new();
+    for line in matter.iter().skip_while(|line| !begins(line)) {
+        let is_below = line.text.is_empty() || line.text.starts_with([' ', '\t', '-']);
+        if !begins(&line) && !is_below {
+            break;
+        }
+        own.push(line.place.line);
+    }
+    own
 }
 
 fn is_key(line: &str) -> bool {
@@ -202,6 +220,8 @@ mod tests {
                 ("name: x\nflow:\n  gates: [scan, nope]", "gate_unknown", 4, ""),
                 ("flow: {gate: [confirm]}", "gate_invalid", 2, "write `flow: {gates: [STATE]}`"),
                 ("flow: [confirm]", "gate_invalid", 2, "write `flow: {gates: [STATE]}`"),
+                ("name: x\nflow: |\n  gates: [confirm]\n\n  x", "gate_invalid", 4, "write `flow: {gates: [STATE]}`"),
+                ("flow:\n- gates: [confirm]\nb: c", "gate_invalid", 3, "write `flow: {gates: [STATE]}`"),
                 ("flow: {gates: [{a: b}]}", "gate_invalid", 2, "write `flow: {gates: [STATE]}`"),
                 ("flow: {gates: [confirm]}\nb: c: d", "yaml_syntax", 3, ""),
             ] {
@@ -209,6 +229,7 @@ mod tests {
                 assert!(checked.machine.is_none(), "{matter}");
                 let one = &checked.diagnostics[0];
                 assert_eq!((one.code, one.place.line), (code, line), "{matter}");
+                assert_eq!(checked.diagnostics.len(), 1, "{matter}: {:?}", checked.diagnostics);
                 assert_eq!(one.help.as_deref().unwrap_or_default(), help, "{matter}");
             }
         }

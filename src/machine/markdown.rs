@@ -196,8 +196,11 @@ impl<'a> Outline<'a> {
         // A heading that was meant explains more than a diagram that stands alone.
         if let Some(near) = self.near.iter().find(|near| near.has_diagram) {
             let message = format!("`{}` is not the heading of a state machine", near.heading.text);
-            return Diagnostic::error("misplaced_state_machine", &near.heading, message)
-                .with_help(format!("write `## {HEADING}`, with two hashes and in capitals"));
+            let mut help = format!("write `## {HEADING}`, with two hashes and in capitals");
+            if let Some(odd) = look_alike(&near.heading.text) {
+                help += &format!("; it has U+{:04X} here, which only looks like what belongs there", u32::from(odd));
+            }
+            return Diagnostic::error("misplaced_state_machine", &near.heading, message).with_help(help);
         }
         let message = format!("the document has no section `## {HEADING}`");
         match self.stray {
@@ -315,6 +318,20 @@ fn is_similar(title: &str) -> bool {
     codec::is_typing_error(&letters.take(16).collect::<String>(), "statemachine")
 }
 
+/// The dashes that look like a hyphen.
+const DASHES: &str = "\u{ad}\u{2010}\u{2011}\u{2012}\u{2013}\u{2014}\u{2015}\u{2212}\u{fe58}\u{fe63}\u{ff0d}";
+
+/// A character of a heading that cannot be told from a hyphen, a blank or nothing by looking at it.
+fn look_alike(heading: &str) -> Option<char> {
+    let is_one = |c: &char| DASHES.contains(*c) || !c.is_ascii() && (c.is_whitespace() || is_hidden(*c));
+    heading.chars().find(is_one)
+}
+
+/// Whether a character takes no room.
+fn is_hidden(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -409,6 +426,30 @@ mod tests {
           |
           = help: write `## STATE-MACHINE`, with two hashes and in capitals
         ");
+    }
+
+    #[test]
+    fn a_character_that_only_looks_like_the_right_one_is_named() {
+        for (heading, odd) in [
+            ("## STATE\u{2011}MACHINE", "U+2011"),
+            ("## STATE\u{2010}MACHINE", "U+2010"),
+            ("## STATE\u{2012}MACHINE", "U+2012"),
+            ("## STATE\u{ad}MACHINE", "U+00AD"),
+            ("## STATE-\u{200b}MACHINE", "U+200B"),
+            ("##\u{a0}STATE-MACHINE", "U+00A0"),
+            ("## STATE\u{a0}MACHINE", "U+00A0"),
+        ] {
+            let text = format!("# T\n\n{heading}\n\n```mermaid\n{DIAGRAM}```\n");
+            let checked = check(&text);
+            let one = &checked.diagnostics[0];
+            assert_eq!(
+                (one.code, one.place.line, checked.diagnostics.len()),
+                ("misplaced_state_machine", 3, 1),
+                "{text}"
+            );
+            let help = one.help.as_deref().unwrap();
+            assert!(help.contains(&format!("it has {odd} here")), "{heading:?}: {help}");
+        }
     }
 
     #[test]

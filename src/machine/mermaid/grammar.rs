@@ -16,7 +16,7 @@ use crate::codec;
 use crate::machine::check::shown;
 use crate::machine::lines::SourceLine;
 use crate::machine::mermaid::lexer::{Kind, Token, Tokens, is_comment};
-use crate::machine::mermaid::words::read;
+use crate::machine::mermaid::words::{is_id, is_mark, named, quoted, read, suggested_id};
 use crate::machine::{Diagnostic, Name};
 
 /// A parsed line.
@@ -241,6 +241,11 @@ impl Reader<'_> {
             }
             _ => (first, None),
         };
+        if id.kind == Kind::Quoted {
+            let as_id = suggested_id(self.text(&id).trim_matches('"'));
+            let help = format!("write `state {} as {as_id}`", quoted(&label.unwrap_or_default()));
+            return Err(self.helped("bad_state_name", &id, "a state's id is not written in quotation marks", help));
+        }
         let name = self.id(&id)?;
         let mut declared = StateDeclaration { label, ..StateDeclaration::bare(name) };
         match tokens.next() {
@@ -264,9 +269,26 @@ impl Reader<'_> {
                 let help = format!("write `state {} as {}`", shown(words), self.text(&id));
                 return Err(self.helped("mermaid_syntax", &token, "a quoted text stands before `as` and the id", help));
             }
-            Some(token) => return Err(self.blank_in_id(&id, &token)),
+            Some(token) => return Err(self.word_behind(&id, &token, declared.label.as_deref(), &tokens)),
         }
         Ok(Statement::State(declared))
+    }
+
+    /// What is told about something behind the id of `state …` that does not belong there.
+    fn word_behind(&self, id: &Token, word: &Token, label: Option<&str>, tokens: &Tokens<'_>) -> Box<Diagnostic> {
+        let (one, two) = (self.text(id), self.text(word));
+        if word.kind == Kind::OtherArrow && id.range.end == word.range.start {
+            return self.odd_id(&Token { kind: Kind::Word, range: id.range.start..word.range.end }, '-');
+        }
+        let next = tokens.peek();
+        let (label, id) = match (label, next) {
+            _ if word.kind != Kind::Word => return self.blank_in_id(id, word),
+            (Some(label), _) => (label, suggested_id(&format!("{one} {two}"))),
+            (None, Some(next)) if two.eq_ignore_ascii_case("as") => (one, suggested_id(self.text(&next))),
+            (None, _) => return self.blank_in_id(id, word),
+        };
+        let message = format!("`{}` follows a state's id, which has no blanks", shown(two));
+        self.helped("bad_state_name", word, message, format!("write `state {} as {id}`", quoted(label)))
     }
 
     /// Whether a quoted text ends in its line.
@@ -421,7 +443,7 @@ impl Reader<'_> {
 
     fn quoted_id(&self, token: &Token) -> Box<Diagnostic> {
         let text = self.text(token).trim_matches('"');
-        let help = format!("write `state \"{text}\" as {}` and use the id", suggested_id(text));
+        let help = format!("write `state {} as {}` and use the id", quoted(text), suggested_id(text));
         self.helped("bad_state_name", token, "a state's id is not written in quotation marks", help)
     }
 
@@ -446,8 +468,8 @@ impl Reader<'_> {
         let text = self.text(token);
         let message = format!("`{}` cannot be a state's id: it has {}", shown(text), named(odd));
         let marks = if is_mark(odd) { ", without combining marks and joiners" } else { "" };
-        let (text, id) = (shown(text), suggested_id(text));
-        let help = format!("{IDS}{marks}; write `state \"{text}\" as {id}` and use `{id}`");
+        let (text, id) = (quoted(text), suggested_id(text));
+        let help = format!("{IDS}{marks}; write `state {text} as {id}` and use `{id}`");
         self.helped("bad_state_name", token, message, help)
     }
 
@@ -527,31 +549,8 @@ impl Reader<'_> {
         let both = format!("{} {}", shown(one), shown(two));
         let help = match codec::similar(one, ["state"].into_iter()) {
             Some(meant) => format!("did you mean `{meant} {}`?", shown(two)),
-            None => format!("write `state \"{both}\" as {}` and use the id", suggested_id(&both)),
+            None => format!("write `state {} as {}` and use the id", quoted(&both), suggested_id(&both)),
         };
         self.helped("bad_state_name", second, message, help)
     }
-}
-
-/// A character in a message: as it is, or by its number if it cannot be seen or changes the one before it.
-fn named(c: char) -> String {
-    if is_mark(c) { format!("U+{:04X}", u32::from(c)) } else { format!("`{c}`") }
-}
-
-/// Whether `c` cannot be seen, or belongs to the character before it.
-fn is_mark(c: char) -> bool {
-    c.escape_debug().to_string().starts_with("\\u")
-}
-
-/// Whether `c` may be in an id.
-pub(in crate::machine) fn is_id(c: char) -> bool {
-    c.is_alphanumeric() || c == '_' || c == '.'
-}
-
-/// A valid id that is similar to `text`.
-fn suggested_id(text: &str) -> String {
-    let id: String = text.chars().take(40).map(|c| if is_id(c) { c } else { '_' }).collect();
-    let id = id.trim_matches('_');
-    // Without its marks a word is another one.
-    if id.is_empty() || text.chars().any(|c| !is_id(c) && is_mark(c)) { "name".to_owned() } else { id.to_owned() }
 }

@@ -13,5 +13,4 @@ mod tests;
 mod words;
 
 pub(super) use diagram::{is_header, is_state_diagram, labels_of_stars, parse};
-pub(super) use grammar::is_id;
-pub(super) use words::{is_keyword, written};
+pub(super) use words::{is_id, is_keyword, written};

@@ -3,6 +3,7 @@
 use crate::machine::Diagnostic;
 use crate::machine::lines::SourceLine;
 use crate::machine::mermaid::grammar::{ParseResult, Statement, Until, statement};
+use crate::machine::mermaid::lexer::{Kind, Tokens};
 
 /// The end of a setting, `%%{init: …}%%`.
 pub(super) const END_OF_SETTING: &str = "}%%";
@@ -105,11 +106,13 @@ impl<'l, 'a> Statements<'l, 'a> {
     fn skip_composite(&mut self) {
         let mut open = 1_usize;
         while let Some(line) = self.line() {
-            let text = line.text.split("%%").next().unwrap_or_default().trim();
-            if text.ends_with('{') {
-                open += 1;
-            } else if text.starts_with('}') {
-                open -= 1;
+            match statement(line) {
+                Ok(Statement::Skipped(_, Until::Brace)) => open += 1,
+                // What stands in a note or a description is text, whatever it looks like.
+                Ok(Statement::Skipped(_, until)) => drop(self.skip(line, until)),
+                // So is a label.
+                Ok(_) => {}
+                Err(_) => open = braces_behind(line.text, open),
             }
             if open == 0 {
                 return;
@@ -134,6 +137,22 @@ impl<'a> Iterator for Statements<'_, 'a> {
         }
         Some((line, found))
     }
+}
+
+/// How many braces are open behind a line that is no statement, with `open` before it.
+fn braces_behind(line: &str, open: usize) -> usize {
+    let mut open = open;
+    for token in Tokens::new(line) {
+        match token.kind {
+            Kind::Open => open += 1,
+            Kind::Close => open -= 1,
+            _ => {}
+        }
+        if open == 0 {
+            break;
+        }
+    }
+    open
 }
 
 fn unclosed(line: SourceLine<'_>, until: Until) -> Diagnostic {

@@ -329,6 +329,74 @@ fn notes_are_left_out_with_a_warning_and_nothing_in_them_is_read() {
 }
 
 #[test]
+fn braces_in_texts_and_notes_end_no_composite_state() {
+    for inside in [
+        "note right of d\n}\nend note",
+        "note right of d\n text } more\n } \n {\nend note",
+        "note right of d : }",
+        "note right of d : {",
+        "note \"a }\" as n",
+        "note \"over\n}\nlines\" as n",
+        "state \"{\" as d",
+        "state \"}\" as d",
+        "d : {",
+        "d --> e : }",
+        "accDescr {\n}",
+        "%% }",
+        "state e {\nf\n}",
+        "state e { f }",
+        "state e {\nstate f {\ng\n}}",
+        "state e {\nf }",
+    ] {
+        let text = diagram(&format!("[*] --> a\nstate c {{\n{inside}\nd --> e\n}}\na --> [*]\na ==> b"));
+        let line = text.lines().count();
+        assert_eq!(errors(&text), [("unsupported_feature", 3, 7), ("bad_arrow", line, 3)], "{inside}");
+    }
+}
+
+#[test]
+fn what_a_help_says_to_write_is_read() {
+    for line in [
+        "a\"b\" --> z",
+        "z --> a\"",
+        "a\"b\" : text",
+        "state a\"b\"",
+        "state \"l\" as \"b\"",
+        "state \"l\" as \"{\"",
+        "state \"l {\" as \"x: y\"",
+        "state \"l\" as b c",
+        "state \"{\" as b c",
+        "state a as b",
+        "state {x} as b",
+        "state a--",
+        "\"{\" --> z",
+        "z --> \"}\"",
+        "z --> a--b",
+        "z --> [[a]]",
+        "z --> a<<b",
+        "z --> {",
+        "a\u{2011}b --> z",
+        "a\u{ad}b --> z",
+        "a\u{a0}b --> z",
+    ] {
+        let checked = check(&diagram(&format!("[*] --> z\n{line}\nz --> [*]")));
+        let helps = checked.diagnostics.iter().filter_map(|one| one.help.as_deref());
+        for help in helps.filter(|help| help.contains("write `state ")) {
+            let written = help.split('`').find(|part| part.starts_with("state ")).unwrap();
+            let id = written.rsplit(' ').next().unwrap();
+            let followed = diagram(&format!("[*] --> z\n{written}\nz --> {id}\n{id} --> [*]"));
+            assert_eq!(warnings(&followed), [], "{line}: {help}");
+        }
+    }
+    let help =
+        |line: &str| check(&diagram(&format!("[*] --> z\n{line}\nz --> [*]"))).diagnostics[0].help.clone().unwrap();
+    assert_eq!(help("state \"l\" as b c"), "write `state \"l\" as b_c`");
+    assert_eq!(help("state \"l\" as \"b\""), "write `state \"l\" as b`");
+    assert_eq!(help("state a as b"), "write `state \"a\" as b`");
+    assert!(help("z --> a\"b\"").contains("write `state \"a#quot;b#quot;\" as a_b`"));
+}
+
+#[test]
 fn many_warnings_push_no_error_out() {
     let notes = "note right of a : x\n".repeat(2 * limits::VIOLATIONS);
     let found = errors(&diagram(&format!("[*] --> a\n{notes}a ==> b\na --> [*]")));

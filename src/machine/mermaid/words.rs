@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use crate::machine::check::shown;
+
 /// Words that begin another statement even where an id is expected, in upper or lower case. The last two are ids that
 /// Mermaid uses itself.
 const KEYWORDS: [&str; 13] = [
@@ -48,6 +50,11 @@ pub(in crate::machine) fn written(text: &str) -> String {
     written.replace("-->", "--#62;")
 }
 
+/// `text` as it has to be written in `state "…" as id`: a quotation mark inside would end it.
+pub(super) fn quoted(text: &str) -> String {
+    format!("\"{}\"", shown(text).replace('"', "#quot;"))
+}
+
 fn is_direction(text: &str) -> bool {
     let mut words = text.split(' ');
     let (Some(first), Some(second)) = (words.next(), words.next()) else { return false };
@@ -83,6 +90,29 @@ fn entity(name: &str) -> Option<char> {
         return Some(*c);
     }
     char::from_u32(name.parse().ok()?).filter(|c| !c.is_control())
+}
+
+/// A character in a message: as it is, or by its number if it cannot be seen or changes the one before it.
+pub(super) fn named(c: char) -> String {
+    if is_mark(c) { format!("U+{:04X}", u32::from(c)) } else { format!("`{c}`") }
+}
+
+/// Whether `c` cannot be seen, or belongs to the character before it.
+pub(super) fn is_mark(c: char) -> bool {
+    c.escape_debug().to_string().starts_with("\\u")
+}
+
+/// Whether `c` may be in an id.
+pub(in crate::machine) fn is_id(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || c == '.'
+}
+
+/// A valid id that is similar to `text`.
+pub(super) fn suggested_id(text: &str) -> String {
+    let id: String = text.chars().take(40).map(|c| if is_id(c) { c } else { '_' }).collect();
+    let id = id.trim_matches('_');
+    // Without its marks a word is another one.
+    if id.is_empty() || text.chars().any(|c| !is_id(c) && is_mark(c)) { "name".to_owned() } else { id.to_owned() }
 }
 
 #[cfg(test)]
