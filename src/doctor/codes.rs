@@ -95,6 +95,7 @@ pub(super) const CODES: &[(&str, Severity)] = &[
     ("store_lost_events", Severity::Error),
     ("store_unlisted", Severity::Error),
     ("store_log_damaged", Severity::Error),
+    ("store_log_unread", Severity::Warning),
     ("store_unmarked", Severity::Warning),
     ("store_deletes", Severity::Error),
     // The lock.

@@ -119,6 +119,11 @@ fn add(flaw: StoreFlaw, store: &str, copies: &Path, found: &mut Findings) {
                 finding.mend(RepairStep::PutAgain(run));
             }
         }
+        StoreFlaw::Unread { run, why } => {
+            let help = Suggestion::flow("doctor").value(&run) + " asks once more";
+            let message = Help::from(format!("its log cannot be checked: {why}; "));
+            found.add("store_log_unread", &Project::path_of_run(copies, &run), message + help);
+        }
         StoreFlaw::Unmarked { run, about, instead } => {
             let path = Project::path_of_run(copies, &run);
             let Some(other) = instead else {

@@ -17,6 +17,7 @@ use crate::codec::LogScan;
 use crate::host::{BareRepository, MessageOf, PushOutcome, RefChange};
 use crate::model::{KeptEvidence, RunId, Seq};
 use crate::remote::names::{key_of, run_of, work_digest};
+use crate::remote::unreadable::{UnreadableRefs, is_about_what_it_has};
 use crate::store::shared::{Carrier, LogFault, NoAnswer, Put, PutAnswer, Tip, left_until};
 use crate::store::{Address, RefreshScope, WorkKey};
 
@@ -55,6 +56,8 @@ pub struct GitCarrier {
     place: String,
     /// The messages of commits that are asked for next, by their ids.
     expected: Mutex<BTreeMap<String, MessageOf>>,
+    /// What the remote could not give when it was asked last.
+    unreadable: UnreadableRefs,
 }
 
 /// Which runs that are over are brought beside all that are open. Nothing else needs them, and there are many.
@@ -79,7 +82,13 @@ impl GitCarrier {
     /// The carrier for the other repository of `repository`. `called` is the address for messages.
     #[must_use]
     pub fn new(repository: BareRepository, called: String) -> Self {
-        Self { repository, called, place: PLACE.to_owned(), expected: Mutex::default() }
+        Self {
+            repository,
+            called,
+            place: PLACE.to_owned(),
+            expected: Mutex::default(),
+            unreadable: UnreadableRefs::default(),
+        }
     }
 
     /// The same with its references elsewhere, such as `refs/heads/flow/`.
@@ -88,7 +97,8 @@ impl GitCarrier {
         Self { place, ..self }
     }
 
-    /// Brings what the remote has of all open runs and of what they are about, and these runs that are over.
+    /// Brings what the remote has of all open runs and of what they are about, and these runs that are over. What it cannot give of
+    /// one of them is noted, and the others are brought.
     fn fetch(&self, over: EndedRuns<'_>, deadline: Instant) -> Result<(), NoAnswer> {
         self.repository.ensure()?;
         let over = match over {
@@ -97,10 +107,9 @@ impl GitCarrier {
             EndedRuns::One(run) => Some(format!("{OVER}{}*", key_of(run))),
             EndedRuns::All => Some(format!("{OVER}*")),
         };
-        let mut patterns = Vec::new();
-        for names in [Some(format!("{OPEN}*")), Some(format!("{WORK}*")), over].into_iter().flatten() {
-            patterns.push(format!("+{}{names}:{PLACE}{names}", self.place));
-        }
+        let mut names = vec![format!("{OPEN}*"), format!("{WORK}*")];
+        names.extend(over);
+        let patterns: Vec<_> = names.iter().map(|names| format!("+{}{names}:{PLACE}{names}", self.place)).collect();
         let mut tries = 1;
         loop {
             let left = left_until(deadline);
@@ -109,8 +118,23 @@ impl GitCarrier {
                     thread::sleep(Duration::from_millis(20 << tries));
                     tries += 1;
                 }
-                done => return Ok(done?),
+                Err(why) if is_about_what_it_has(&why) => {
+                    return self.unreadable.fetch_others(&self.repository, [&self.place, PLACE], &names, why, deadline);
+                }
+                Err(why) => return Err(why.into()),
+                Ok(()) => {
+                    self.unreadable.forget(&names);
+                    return Ok(());
+                }
             }
+        }
+    }
+
+    /// That the remote cannot give one of these references, which are named below the place of all.
+    fn refuse_unreadable(&self, names: &[String]) -> Result<(), NoAnswer> {
+        match names.iter().find_map(|name| self.unreadable.why(name)) {
+            Some(why) => Err(NoAnswer::Failed(why)),
+            None => Ok(()),
         }
     }
 
@@ -123,7 +147,7 @@ impl GitCarrier {
     ) -> Result<T, NoAnswer> {
         let deadline = Instant::now() + left;
         match ask(deadline) {
-            Err(error @ NoAnswer::Damaged { .. }) => Err(error),
+            Err(error @ (NoAnswer::Damaged { .. } | NoAnswer::Failed(_))) => Err(error),
             Err(error) if self.repository.mend(error.why()) == Ok(true) => {
                 // It may have nothing by now.
                 self.fetch(over, deadline)?;
@@ -149,8 +173,7 @@ impl GitCarrier {
 
     /// The last commit of a run, as it was brought last.
     fn last_commit(&self, run: &RunId) -> Result<Option<LastCommit>, NoAnswer> {
-        let key = key_of(run);
-        let names = [OPEN, OVER].map(|state| format!("{PLACE}{state}{key}"));
+        let names = refs_of(run).map(|name| format!("{PLACE}{name}"));
         let found = self.repository.refs(&[&names[0], &names[1]])?;
         let Some((name, id)) = found.into_iter().next() else { return Ok(None) };
         let messages = self.messages(run, &id, 0, 1)?;
@@ -168,6 +191,7 @@ impl GitCarrier {
         let begins = put.before == Seq(0);
         if is_about_work || begins || last.as_ref().map(|last| last.last).unwrap_or_default() < put.before {
             self.fetch(EndedRuns::One(put.run), deadline)?;
+            self.refuse_unreadable(&refs_of(put.run))?;
             last = self.last_commit(put.run)?;
         }
         if last.as_ref().map(|last| last.last).unwrap_or_default() != put.before {
@@ -221,6 +245,7 @@ impl GitCarrier {
 
     /// Which run is marked as being about `key`, as it was brought last.
     fn marker(&self, run: &RunId, key: &WorkKey, deadline: Instant) -> Result<Marker, NoAnswer> {
+        self.refuse_unreadable(&[work_ref(key)])?;
         let own = self.repository.commit(None, &[], &self.message(&format!("{run}\n{key}\n")), 0)?;
         let Some((id, named)) = self.run_marked(key)? else { return Ok(Marker::Free { mark: None, own }) };
         if id == own {
@@ -291,7 +316,11 @@ impl GitCarrier {
         }
         // Another process may do so at the same time, or the next call does.
         let _ = self.repository.pack_refs(&over);
-        let found = self.repository.refs(&places)?;
+        let mut found: BTreeMap<_, _> = self.repository.refs(&places)?.into_iter().collect();
+        // They are there all the same, and who asks for their lines learns why they do not come.
+        for (name, id) in self.unreadable.ids() {
+            found.insert(format!("{PLACE}{name}"), id);
+        }
         let mut tips = Vec::new();
         for (name, mark) in found {
             let key = name.strip_prefix(&over).or_else(|| name.strip_prefix(&open));
@@ -310,10 +339,13 @@ impl GitCarrier {
         mark: Option<&str>,
         deadline: Instant,
     ) -> Result<Option<String>, NoAnswer> {
+        if mark.is_none() {
+            self.fetch(EndedRuns::One(run), deadline)?;
+        }
+        self.refuse_unreadable(&refs_of(run))?;
         let commit = if let Some(mark) = mark {
             mark.to_owned()
         } else {
-            self.fetch(EndedRuns::One(run), deadline)?;
             match self.last_commit(run)? {
                 Some(last) => last.id,
                 None => return Ok(None),
@@ -492,6 +524,11 @@ fn below(place: &str, changes: &[RefChange]) -> Vec<RefChange> {
         change.name.insert_str(0, place);
     }
     named
+}
+
+/// The references that a run may have, below the place of all.
+fn refs_of(run: &RunId) -> [String; 2] {
+    [OPEN, OVER].map(|state| format!("{state}{}", key_of(run)))
 }
 
 /// The reference of the marker for what a run is about.

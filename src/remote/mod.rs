@@ -4,6 +4,7 @@ mod git;
 mod names;
 #[cfg(feature = "network")]
 mod s3;
+mod unreadable;
 
 pub use git::GitCarrier;
 #[cfg(feature = "network")]

@@ -42,6 +42,13 @@ pub enum StoreFlaw {
         /// Whether something is missing in the middle of it, which is put there again from a whole copy.
         is_gap: bool,
     },
+    /// It cannot give the log of a run now, such as from a bad disk, and gives others.
+    Unread {
+        /// The run.
+        run: RunId,
+        /// What it answered.
+        why: String,
+    },
     /// An open run is not marked as being about something, so that another machine could begin a second one.
     Unmarked {
         /// The open run.

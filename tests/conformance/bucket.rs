@@ -82,6 +82,8 @@ struct Kept {
     rules: String,
     /// A list of what begins with this never ends.
     endless: Option<String>,
+    /// It cannot read what begins with this.
+    failing: Option<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -319,6 +321,9 @@ impl Kept {
         if !request.is_signed() {
             return Some(Answer::says(403, "SignatureDoesNotMatch"));
         }
+        if request.kind() == "GET" && self.failing.as_ref().is_some_and(|prefix| request.key().starts_with(prefix)) {
+            return Some(Answer::says(500, "InternalError"));
+        }
         let late = std::mem::take(&mut self.late);
         let answer = match self.faults.pop_front().unwrap_or(Fault::None) {
             Fault::None => Some(self.answer(request)),
@@ -426,6 +431,11 @@ impl Bucket {
     /// Its list of what begins with this has no last page from now on.
     pub fn lists_for_ever(&self, prefix: &str) {
         self.kept().endless = Some(format!("{PREFIX}{prefix}"));
+    }
+
+    /// It cannot read the objects from now on whose names begin with this.
+    pub fn cannot_read(&self, prefix: &str) {
+        self.kept().failing = Some(format!("{PREFIX}{prefix}"));
     }
 
     /// It has these lifecycle rules from now on.

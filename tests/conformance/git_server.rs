@@ -179,6 +179,12 @@ impl Faulty for GitServer {
             let mut commit = vec!["commit-tree", NO_FILES];
             if !last.is_empty() {
                 commit.extend(["-p", &last]);
+    fn fails_at(&self, run: &RunId) {
+        let first = self.git(&["rev-list", "--max-parents=0", &format!("refs/flow/open/{run}")], "");
+        let (folder, name) = first.trim().split_at(2);
+        fs::remove_file(self.server.dir.path().join("objects").join(folder).join(name)).unwrap();
+    }
+
             }
             last = self.git(&commit, line).trim().to_owned();
         }

@@ -335,6 +335,19 @@ fn a_log_that_could_not_be_read_has_no_faults_for_that() {
 }
 
 #[test]
+fn the_doctor_names_a_run_whose_log_the_bucket_cannot_give_and_checks_the_others() {
+    let bucket = Bucket::default();
+    let one: SharedInBucket = Machine::with(bucket.clone());
+    start_as(&one.context(), RUN, None).unwrap();
+    start_as(&one.context(), "other", Some(7)).unwrap();
+    bucket.delete("work/9b4a4b62108f4680b2f58e47f776bc46b0e53de5b8a8e2743246c1e05ee42774");
+    bucket.cannot_read("logs/run-1/");
+    let mut found = store_flaws(&one);
+    found.sort();
+    assert_eq!(found, ["store_log_unread", "store_unmarked"]);
+}
+
+#[test]
 fn a_late_commit_has_the_requests_of_an_early_one() {
     let bucket = Bucket::default();
     let carrier = bucket.own_carrier();

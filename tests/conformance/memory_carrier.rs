@@ -51,6 +51,8 @@ struct Kept {
     requests: usize,
     /// A promise that it does not keep.
     broken: Option<Broken>,
+    /// Of these runs it gives no lines.
+    failing: BTreeSet<RunId>,
 }
 
 /// A promise that a carrier does not keep.
@@ -159,6 +161,11 @@ impl MemoryCarrier {
         self.kept().broken = Some(promise);
     }
 
+    /// It answers that it fails when it is asked for lines of this run.
+    pub fn fails_at(&self, run: &RunId) {
+        self.kept().failing.insert(run.clone());
+    }
+
     /// Everything that is late arrives.
     pub fn settle(&self) {
         let mut kept = self.kept();
@@ -192,10 +199,13 @@ impl Carrier for MemoryCarrier {
 
     fn lines(&self, run: &RunId, first: Seq, _: Option<&str>, _: Duration) -> Result<Option<String>, NoAnswer> {
         self.kept().read(|kept| {
-            let log = kept.runs.get(run)?;
+            if kept.failing.contains(run) {
+                return Err(NoAnswer::Failed("it answered 500".to_owned()));
+            }
+            let Some(log) = kept.runs.get(run) else { return Ok(None) };
             let before = LogScan::parse(log.as_bytes()).events().filter(|event| event.seq < first).count();
-            Some(log.split_inclusive('\n').skip(before).collect())
-        })
+            Ok(Some(log.split_inclusive('\n').skip(before).collect()))
+        })?
     }
 
     fn evidence(&self, _: &RunId, wanted: &KeptEvidence, _: Duration) -> Result<Option<Vec<u8>>, NoAnswer> {

@@ -45,6 +45,8 @@ pub trait Faulty: Place + Clone + Default {
     fn log(&self, run: &RunId) -> String;
     /// Puts another log in place.
     fn put_log(&self, run: &RunId, log: String);
+    /// It cannot give the lines of this run from now on, as from a bad disk.
+    fn fails_at(&self, run: &RunId);
 }
 
 impl Faulty for MemoryCarrier {
@@ -70,6 +72,10 @@ impl Faulty for MemoryCarrier {
 
     fn put_log(&self, run: &RunId, log: String) {
         Self::put_log(self, run, log);
+    }
+
+    fn fails_at(&self, run: &RunId) {
+        Self::fails_at(self, run);
     }
 }
 
@@ -106,6 +112,10 @@ impl Faulty for Bucket {
 
     fn put_log(&self, run: &RunId, log: String) {
         Self::put_log(self, run, &log);
+    }
+
+    fn fails_at(&self, run: &RunId) {
+        self.cannot_read(&format!("logs/{run}/"));
     }
 }
 
@@ -146,6 +156,7 @@ with_every_carrier! {
 
 pub fn run_id() -> RunId {
     RunId::new(RUN).unwrap()
+    a_log_that_the_store_cannot_give_is_a_fault_of_its_run_alone,
 }
 
 pub fn start_as(cx: &Context, id: &str, issue: Option<u64>) -> runs::Result<RunId> {
@@ -655,6 +666,49 @@ fn a_log_that_cannot_be_read_is_a_fault_of_its_run_alone<F: Faulty>() {
 fn a_push_without_an_answer_leaves_time_to_find_out_what_became_of_it() {
     let (server, one, _) = two::<GitServer>();
     server.keep_silent(1);
+fn a_log_that_the_store_cannot_give_is_a_fault_of_its_run_alone<F: Faulty>() {
+    let (carrier, one, other) = two::<F>();
+    start_as(&one.context(), "run-2", Some(8)).unwrap();
+    record(&one.context(), "first").unwrap();
+    let whole = carrier.log(&run_id());
+    carrier.fails_at(&run_id());
+    let new: Machine<F> = Machine::with(carrier.clone());
+    for machine in [&new, &other] {
+        for scope in [RefreshScope::Open, RefreshScope::All] {
+            let told = machine.store().refresh(scope, &request()).unwrap();
+            let begin = format!("what is new of run {RUN} is not here, since {} failed: ", F::CALLED);
+            assert!(matches!(told.as_slice(), [one] if one.starts_with(&begin)), "{told:?}");
+        }
+        assert!(machine.file(&RunId::new("run-2").unwrap(), "run.yaml").exists());
+    }
+    start_as(&new.context(), "run-3", Some(9)).unwrap();
+    let flaws = new.store().flaws(None, &|_| Vec::new(), &request()).unwrap();
+    assert!(matches!(flaws.as_slice(), [StoreFlaw::Unread { run, .. }] if *run == run_id()), "{flaws:?}");
+    // It is there all the same: its id is taken, and the next position is not free.
+    let code = start_as(&patient(&new, 1000), RUN, None).unwrap_err().problem().code;
+    assert!(["unconfirmed", "store_not_reached"].contains(&code), "{code}");
+    let code = record(&patient(&other, 2000), "late").unwrap_err().problem().code;
+    assert_eq!(code, "unconfirmed");
+    if F::CALLED != GitServer::CALLED {
+        assert_eq!(carrier.log(&run_id()), whole);
+    }
+}
+
+#[test]
+fn a_bucket_that_fails_as_a_whole_is_not_the_fault_of_one_run() {
+    let (bucket, _, other) = two::<Bucket>();
+    let new: Machine<Bucket> = Machine::with(bucket.clone());
+    bucket.cannot_read("logs/");
+    // It lists, and when it is asked whether it still does, it fails.
+    let listed = [Fault::None; 3];
+    bucket.faults(&[&listed[..], &[Fault::Says(500, "InternalError"); 12]].concat());
+    let error = new.store().refresh(RefreshScope::Open, &request()).unwrap_err();
+    assert_eq!(error.problem().code, "store_not_reached");
+    bucket.faults(&[]);
+    assert_eq!(ask(&new).len(), 1);
+    assert_eq!(ask(&other), [""; 0]);
+}
+
     record(&patient(&one, 6000), "work").unwrap();
     assert_eq!(recorded(&server), ["work"]);
 }

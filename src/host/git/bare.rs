@@ -217,6 +217,18 @@ impl BareRepository {
         self.run(command, None, limit).map(drop)
     }
 
+    /// The references of the other repository that match these patterns, each with the object that it names.
+    ///
+    /// # Errors
+    /// Why git did not list them.
+    pub fn listed(&self, patterns: &[String], limit: Duration) -> Result<Vec<(String, String)>, String> {
+        let mut command = self.command();
+        command.args(["ls-remote", "--refs", "--quiet", OTHER]).args(patterns);
+        let out = self.run(command, None, limit)?;
+        let out = String::from_utf8_lossy(&out);
+        Ok(out.lines().filter_map(|line| line.split_once('\t')).map(|(id, name)| (name.into(), id.into())).collect())
+    }
+
     /// Puts all references into one file if there are more than a few below `place` that have a file each. With ten thousand
     /// files the next fetch reads each of them four times.
     ///

@@ -436,7 +436,8 @@ impl Carrier for S3Carrier {
             match self.log(&run, deadline).end() {
                 // A run that never began may have a void object.
                 Ok(None) => {}
-                Ok(Some(_)) | Err(NoAnswer::Damaged { .. }) => unlisted.push(run),
+                // Nor must one that the bucket cannot give now hide others.
+                Ok(Some(_)) | Err(NoAnswer::Damaged { .. } | NoAnswer::Failed(_)) => unlisted.push(run),
                 Err(error) => return Err(error),
             }
         }

@@ -188,6 +188,11 @@ impl Copies {
         Ok(tips)
     }
 
+    /// Refuses with `error`, which is about one run that the carrier could not give, if the carrier as a whole fails by now.
+    pub(super) fn refuse_if_store_fails(&self, error: StoreError, request: &WriteRequest) -> Result<(), StoreError> {
+        self.tips(RefreshScope::Open, request.wait).map(drop).map_err(|_| error)
+    }
+
     /// The lines of a run from `first` on.
     fn lines(&self, id: &RunId, first: Seq, mark: Option<&str>, deadline: Instant) -> Result<String> {
         match self.carrier.lines(id, first, mark, left_until(deadline)) {

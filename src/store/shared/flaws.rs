@@ -23,7 +23,9 @@ impl Shared {
         let unlisted = self.unlisted(request)?;
         for run in &unlisted {
             let lost = StoreFlaw::Lost { run: run.clone() };
-            let has_lost_its_end = self.is_shared(run) && self.flaws_of(run, deadline)?.contains(&lost);
+            // One that cannot be read is listed again all the same.
+            let has_lost_its_end =
+                self.is_shared(run) && self.flaws_of(run, deadline).is_ok_and(|flaws| flaws.contains(&lost));
             flaws.push(if has_lost_its_end { lost } else { StoreFlaw::Unlisted { run: run.clone() } });
         }
         let tips = self.copies.tips(RefreshScope::All, left_until(deadline))?;
@@ -40,8 +42,20 @@ impl Shared {
         if tips.is_empty() && lost > 1 {
             flaws.insert(0, StoreFlaw::Emptied { copies: lost });
         }
+        let mut unread = None;
         for tip in tips.iter().filter(|tip| !tip.is_over && self.copies.project.pushing(&tip.run).is_none()) {
-            flaws.extend(self.flaws_of_one(&tip.run, work_of, deadline)?);
+            match self.flaws_of_one(&tip.run, work_of, deadline) {
+                Ok(found) => flaws.extend(found),
+                // One run that it cannot give must not hide what is wrong with others.
+                Err(error @ StoreError::Unreached { has_answered: true, .. }) => {
+                    flaws.push(StoreFlaw::Unread { run: tip.run.clone(), why: error.to_string() });
+                    unread = Some(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if let Some(error) = unread {
+            self.copies.refuse_if_store_fails(error, request)?;
         }
         Ok(flaws)
     }

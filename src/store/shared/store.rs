@@ -53,6 +53,15 @@ struct SeenStore {
     lost: BTreeSet<RunId>,
 }
 
+/// What became of runs whose copies were to be brought up to date.
+struct ToldRuns {
+    notes: Vec<String>,
+    /// Those that the carrier has lost.
+    lost: BTreeSet<RunId>,
+    /// Why it could not give one of them, the last one.
+    unread: Option<StoreError>,
+}
+
 impl SeenStore {
     /// The marks of runs that are over, or of those that are not.
     fn marks(&mut self, is_over: bool) -> &mut BTreeMap<RunId, String> {
@@ -190,15 +199,20 @@ impl Shared {
             wanted.push((tip, first));
         }
         self.copies.carrier.expect(&wanted, request.wait);
+        let mut told = ToldRuns { notes, lost: seen.lost.clone(), unread: None };
         for (Tip { run, mark, is_over }, _) in wanted {
-            if self.is_caught_up(&run, Some(&mark), request, &mut notes, &mut seen.lost)? {
+            if self.is_caught_up(&run, Some(&mark), request, &mut told)? {
                 seen.marks(is_over).insert(run, mark);
             }
         }
         // They have ended, or are lost.
         for run in unlisted {
-            seen.lost.remove(&run);
-            self.is_caught_up(&run, None, request, &mut notes, &mut seen.lost)?;
+            told.lost.remove(&run);
+            self.is_caught_up(&run, None, request, &mut told)?;
+        }
+        (seen.lost, notes) = (told.lost, told.notes);
+        if let Some(error) = told.unread {
+            self.copies.refuse_if_store_fails(error, request)?;
         }
         if scope == RefreshScope::Open {
             before.over.retain(|run, _| !seen.open.contains_key(run));
@@ -228,9 +242,9 @@ impl Shared {
         run: &RunId,
         mark: Option<&str>,
         request: &WriteRequest,
-        notes: &mut Vec<String>,
-        lost: &mut BTreeSet<RunId>,
+        told: &mut ToldRuns,
     ) -> Result<bool> {
+        let ToldRuns { notes, lost, unread } = told;
         match self.copies.catch_up(run, mark, request) {
             Ok(more) => {
                 notes.extend(more);
@@ -243,6 +257,11 @@ impl Shared {
             Err(error @ StoreError::Lost { .. }) => {
                 notes.push(error.to_string());
                 lost.insert(run.clone());
+            }
+            // Nor must one that the store cannot give, such as from a bad disk, as long as it gives others.
+            Err(error @ StoreError::Unreached { has_answered: true, .. }) => {
+                notes.push(format!("what is new of run {run} is not here, since {error}"));
+                *unread = Some(error);
             }
             // Nor must what another program put in the place of its copy.
             Err(error) if error.is_forbidden() => notes.push(error.to_string()),
