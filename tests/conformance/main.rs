@@ -12,6 +12,7 @@ mod in_bucket;
 mod memory_carrier;
 mod memory_store;
 mod moved;
+mod orders;
 mod promises;
 mod shared;
 mod tested_store;

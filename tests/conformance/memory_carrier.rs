@@ -38,7 +38,7 @@ pub struct MemoryCarrier {
     kept: Arc<Mutex<Kept>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Kept {
     runs: BTreeMap<RunId, String>,
     over: BTreeSet<RunId>,
@@ -141,6 +141,11 @@ impl MemoryCarrier {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Another one that has the same.
+    pub fn copy(&self) -> Self {
+        Self { kept: Arc::new(Mutex::new(self.kept().clone())) }
+    }
+
     /// This happens to the next requests, one after the other.
     pub fn trouble(&self, next: &[Trouble]) {
         self.kept().trouble = next.iter().copied().collect();
@@ -156,14 +161,14 @@ impl MemoryCarrier {
         self.kept().runs.insert(run.clone(), log);
     }
 
-    /// It does not keep this promise from now on.
-    pub fn breaks(&self, promise: Broken) {
-        self.kept().broken = Some(promise);
-    }
-
     /// It answers that it fails when it is asked for lines of this run.
     pub fn fails_at(&self, run: &RunId) {
         self.kept().failing.insert(run.clone());
+    }
+
+    /// It does not keep this promise from now on.
+    pub fn breaks(&self, promise: Broken) {
+        self.kept().broken = Some(promise);
     }
 
     /// Everything that is late arrives.

@@ -205,7 +205,7 @@ fn two<F: Faulty>() -> (F, Machine<F>, Machine<F>) {
 }
 
 /// Both copies have the same files, which say what the carrier's log says.
-fn assert_same<F: Faulty>(carrier: &F, machines: [&Machine<F>; 2]) {
+pub fn assert_same<F: Faulty>(carrier: &F, machines: [&Machine<F>; 2]) {
     for machine in machines {
         ask(machine);
         assert_eq!(fs::read_to_string(machine.file(&run_id(), "events.jsonl")).unwrap(), carrier.log(&run_id()));
@@ -220,7 +220,7 @@ fn assert_same<F: Faulty>(carrier: &F, machines: [&Machine<F>; 2]) {
 }
 
 /// The ids of the activities in the carrier's log, in order.
-fn recorded<F: Faulty>(carrier: &F) -> Vec<String> {
+pub fn recorded<F: Faulty>(carrier: &F) -> Vec<String> {
     let log = flowrun::codec::LogScan::parse(carrier.log(&run_id()).as_bytes());
     assert_eq!((log.gaps(), log.doubles(), log.skipped.len()), (vec![], vec![], 0));
     log.events().flat_map(|event| event.kind.records()).map(|record| record.id().to_string()).collect()

@@ -232,6 +232,13 @@ fn show(
     log: &dyn Fn() -> Result<LogScan, StoreError>,
 ) -> Option<ShownText> {
     let is_plain = text.as_ref().is_none_or(|text| text.starts_with("shows: "));
+    /// A machine with the same project in another directory.
+    pub fn copy(&self, place: P) -> Self {
+        let project = tempfile::tempdir().unwrap();
+        copy_files(self.local.project.path(), project.path());
+        Self { local: Local { project }, place }
+    }
+
     let plain =
         if is_plain { Some(ShownText { text: format!("shows: {}\n", end.last), drops_edit: false }) } else { None };
     runs::show_events(run, text, end, log).or(plain)
@@ -245,25 +252,38 @@ impl<P: Place> Machine<P> {
 
     /// The store, with its files on this disk.
     pub fn shared_on(&self, disk: &dyn Disk) -> Shared {
+        self.shared_with(disk, &self.place)
+    }
+
+    fn shared_with(&self, disk: &dyn Disk, place: &dyn Place) -> Shared {
         let here = Project::open(disk, self.local.project.path(), Trust::OwnFiles).unwrap();
-        let carrier = self.place.carrier(self.local.project.path());
+        let carrier = place.carrier(self.local.project.path());
         Shared::new(here, carrier, show, "test", "2026-05-20T14:30:00Z".parse().unwrap()).unwrap()
+    }
+
+
+    /// What verbs need whose shared files are on this disk.
+    pub fn context_on(&self, disk: &dyn Disk) -> Context {
+        context(&self.local.project).with_runs_in(Arc::new(self.shared_on(disk)))
+    }
+
+    /// What verbs need that reach the same logs through another place.
+    pub fn context_with(&self, place: &dyn Place) -> Context {
+        context(&self.local.project).with_runs_in(Arc::new(self.shared_with(&Os, place)))
     }
 }
 
-impl<P: Place> TestedStore for Machine<P> {
-    fn store(&self) -> Arc<dyn RunStore> {
-        Arc::new(self.shared())
+fn copy_files(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            fs::create_dir(&to).unwrap();
+            copy_files(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), to).unwrap();
+        }
     }
-
-    fn context(&self) -> Context {
-        context(&self.local.project).with_runs_in(self.store())
-    }
-
-    fn save(&self, run: &RunId, text: Option<&str>) {
-        save(&self.file(run, "run.yaml"), text);
-    }
-
     fn put_log(&self, run: &RunId, change: &dyn Fn(&str) -> String) {
         put_log(&self.file(run, "events.jsonl"), change);
     }
