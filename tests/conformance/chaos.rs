@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::bucket::{BUCKET, Bucket, Fault};
-use crate::git_server::GitServer;
+use crate::git_server::{self, GitServer};
 use crate::memory_carrier::TROUBLES;
 use crate::shared::Faulty as _;
 use crate::support::storm::Dice;
@@ -220,6 +220,9 @@ fn killed_writers_of_many_machines_lose_nothing_in_a_repository() {
 
 #[test]
 fn killed_writers_and_a_failing_way_to_git_lose_nothing() {
+    if !git_server::is_here("killed_writers_and_a_failing_way_to_git_lose_nothing") {
+        return;
+    }
     let (machines, writers, records) = scaled((2, 2, 1), (4, 4, 8));
     nothing_is_lost_and_nothing_is_repeated(&GitServer::default(), machines, writers, records);
 }

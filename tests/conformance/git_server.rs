@@ -10,16 +10,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use flowrun::host::{BareRepository, Git};
 use flowrun::model::RunId;
-use flowrun::remote::GitCarrier;
-use flowrun::store::Project;
 use flowrun::store::shared::Carrier;
 use tempfile::TempDir;
 
 use crate::memory_carrier::Trouble;
 use crate::shared::Faulty;
-use crate::tested_store::Place;
+use crate::support::{Lack, skipped};
+use crate::tested_store::{Place, git_carrier};
 
 /// The tree without files.
 const NO_FILES: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
@@ -98,6 +96,16 @@ impl Default for GitServer {
     }
 }
 
+/// Whether git can be behind a web server here; otherwise `test` is noted as skipped.
+pub fn is_here(test: &str) -> bool {
+    let found = Command::new("git").arg("--exec-path").output().unwrap().stdout;
+    let program = Path::new(String::from_utf8(found).unwrap().trim()).join("git-http-backend");
+    if !program.exists() {
+        skipped(test, &Lack::of("git-http-backend", format!("there is no {}", program.display())));
+    }
+    program.exists()
+}
+
 impl GitServer {
     /// Runs git in the repository.
     fn git(&self, args: &[&str], input: &str) -> String {
@@ -134,9 +142,7 @@ impl GitServer {
 
 impl Place for GitServer {
     fn carrier(&self, project: &Path) -> Box<dyn Carrier> {
-        let bare = Project::path_in(project).join(".cache/runs.git");
-        fs::create_dir_all(bare.parent().unwrap()).unwrap();
-        Box::new(GitCarrier::new(BareRepository::new(Git::default(), bare, self.url(), None), "git:origin".to_owned()))
+        git_carrier(project, self.url())
     }
 }
 
@@ -173,18 +179,18 @@ impl Faulty for GitServer {
             .collect()
     }
 
-    fn put_log(&self, run: &RunId, log: String) {
-        let mut last = String::new();
-        for line in log.lines() {
-            let mut commit = vec!["commit-tree", NO_FILES];
-            if !last.is_empty() {
-                commit.extend(["-p", &last]);
     fn fails_at(&self, run: &RunId) {
         let first = self.git(&["rev-list", "--max-parents=0", &format!("refs/flow/open/{run}")], "");
         let (folder, name) = first.trim().split_at(2);
         fs::remove_file(self.server.dir.path().join("objects").join(folder).join(name)).unwrap();
     }
 
+    fn put_log(&self, run: &RunId, log: String) {
+        let mut last = String::new();
+        for line in log.lines() {
+            let mut commit = vec!["commit-tree", NO_FILES];
+            if !last.is_empty() {
+                commit.extend(["-p", &last]);
             }
             last = self.git(&commit, line).trim().to_owned();
         }

@@ -22,7 +22,9 @@ mod verbs;
 #[allow(dead_code, unused_imports, reason = "the tests of the program use the rest")]
 mod support;
 
-use tested_store::{Local, Memory, SharedInBucket, SharedInGit, SharedInMemory, TestedStore};
+use tested_store::{
+    Local, Memory, SharedInBucket, SharedInGit, SharedInGitBehindHttp, SharedInGitByUrl, SharedInMemory, TestedStore,
+};
 
 macro_rules! kept_by_every_store {
     ($($promises:ident::$sentence:ident),* $(,)?) => {
@@ -35,8 +37,15 @@ macro_rules! kept_by_every_store {
         mod shared_in_memory {
             $(#[test] fn $sentence() { super::$promises::$sentence(&super::SharedInMemory::default()); })*
         }
-        mod shared_in_git {
-            $(#[test] fn $sentence() { super::$promises::$sentence(&super::SharedInGit::default()); })*
+        mod shared_in_git_by_url {
+            $(#[test] fn $sentence() { super::$promises::$sentence(&super::SharedInGitByUrl::default()); })*
+        }
+        mod shared_in_git_behind_http {
+            $(#[test] fn $sentence() {
+                if super::git_server::is_here(concat!("conformance: behind HTTP, ", stringify!($sentence))) {
+                    super::$promises::$sentence(&super::SharedInGitBehindHttp::default());
+                }
+            })*
         }
         mod shared_in_bucket {
             $(#[test] fn $sentence() { super::$promises::$sentence(&super::SharedInBucket::default()); })*

@@ -16,6 +16,7 @@ use flowrun::store::{Project, RunStore, StoreError};
 use tempfile::TempDir;
 
 use crate::bucket::Bucket;
+use crate::git_server::GitServer;
 use crate::memory_carrier::MemoryCarrier;
 use crate::memory_store::MemoryStore;
 
@@ -173,12 +174,26 @@ impl Remote {
 
 impl Place for Remote {
     fn carrier(&self, project: &Path) -> Box<dyn Carrier> {
-        let bare = Project::path_in(project).join(".cache/runs.git");
-        fs::create_dir_all(bare.parent().unwrap()).unwrap();
-        let address = self.dir.path().to_str().unwrap().to_owned();
-        let repository = BareRepository::new(Git::default(), bare, address, None);
-        Box::new(GitCarrier::new(repository, "git:origin".to_owned()))
+        git_carrier(project, self.dir.path().to_str().unwrap().to_owned())
     }
+}
+
+/// A bare repository that is named by a URL, so that git talks to it as to one of another machine.
+#[derive(Clone, Default)]
+pub struct RemoteByUrl(Remote);
+
+impl Place for RemoteByUrl {
+    fn carrier(&self, project: &Path) -> Box<dyn Carrier> {
+        git_carrier(project, format!("file://{}", self.0.path().display()))
+    }
+}
+
+/// The carrier of a project's machine to the repository at `address`.
+pub fn git_carrier(project: &Path, address: String) -> Box<dyn Carrier> {
+    let bare = Project::path_in(project).join(".cache/runs.git");
+    fs::create_dir_all(bare.parent().unwrap()).unwrap();
+    let repository = BareRepository::new(Git::default(), bare, address, None);
+    Box::new(GitCarrier::new(repository, "git:origin".to_owned()))
 }
 
 /// Runs that are kept elsewhere for several machines, seen from one of them.
@@ -217,6 +232,13 @@ impl<P> Machine<P> {
         context_at(&self.local.project, "2026-05-20T14:40:00Z", "later").with_runs_in(self.store())
     }
 
+    /// A machine with the same project in another directory.
+    pub fn copy(&self, place: P) -> Self {
+        let project = tempfile::tempdir().unwrap();
+        copy_files(self.local.project.path(), project.path());
+        Self { local: Local { project }, place }
+    }
+
     /// The file of a copy.
     pub fn file(&self, run: &RunId, name: &str) -> std::path::PathBuf {
         let flow = Project::path_in(self.local.project.path());
@@ -232,13 +254,6 @@ fn show(
     log: &dyn Fn() -> Result<LogScan, StoreError>,
 ) -> Option<ShownText> {
     let is_plain = text.as_ref().is_none_or(|text| text.starts_with("shows: "));
-    /// A machine with the same project in another directory.
-    pub fn copy(&self, place: P) -> Self {
-        let project = tempfile::tempdir().unwrap();
-        copy_files(self.local.project.path(), project.path());
-        Self { local: Local { project }, place }
-    }
-
     let plain =
         if is_plain { Some(ShownText { text: format!("shows: {}\n", end.last), drops_edit: false }) } else { None };
     runs::show_events(run, text, end, log).or(plain)
@@ -260,7 +275,6 @@ impl<P: Place> Machine<P> {
         let carrier = place.carrier(self.local.project.path());
         Shared::new(here, carrier, show, "test", "2026-05-20T14:30:00Z".parse().unwrap()).unwrap()
     }
-
 
     /// What verbs need whose shared files are on this disk.
     pub fn context_on(&self, disk: &dyn Disk) -> Context {
@@ -284,6 +298,21 @@ fn copy_files(from: &Path, to: &Path) {
             fs::copy(entry.path(), to).unwrap();
         }
     }
+}
+
+impl<P: Place> TestedStore for Machine<P> {
+    fn store(&self) -> Arc<dyn RunStore> {
+        Arc::new(self.shared())
+    }
+
+    fn context(&self) -> Context {
+        context(&self.local.project).with_runs_in(self.store())
+    }
+
+    fn save(&self, run: &RunId, text: Option<&str>) {
+        save(&self.file(run, "run.yaml"), text);
+    }
+
     fn put_log(&self, run: &RunId, change: &dyn Fn(&str) -> String) {
         put_log(&self.file(run, "events.jsonl"), change);
     }
@@ -297,6 +326,10 @@ fn copy_files(from: &Path, to: &Path) {
 pub type SharedInMemory = Machine<MemoryCarrier>;
 /// [`Machine`] with a git repository.
 pub type SharedInGit = Machine<Remote>;
+/// [`Machine`] with a git repository that is named by a URL.
+pub type SharedInGitByUrl = Machine<RemoteByUrl>;
+/// [`Machine`] with a git repository behind HTTP.
+pub type SharedInGitBehindHttp = Machine<GitServer>;
 /// [`Machine`] with a bucket.
 pub type SharedInBucket = Machine<Bucket>;
 
