@@ -880,3 +880,24 @@ fn a_run_that_is_listed_and_was_never_begun_is_no_lost_one() {
     start_as(&one.context(), RUN, Some(7)).unwrap();
     assert_eq!(one.shared().refresh(RefreshScope::All, &request()).unwrap(), [""; 0]);
 }
+
+#[test]
+fn the_log_of_a_run_that_is_over_is_looked_at_when_the_run_is_named() {
+    let [bucket, other] = [Bucket::default(), Bucket::default()];
+    for (bucket, work) in [(&bucket, "work"), (&other, "other")] {
+        let machine: SharedInBucket = Machine::with(bucket.clone());
+        start_as(&machine.context(), RUN, None).unwrap();
+        record(&machine.context(), work).unwrap();
+        end(&machine.context(), StatusVerb::Cancel).unwrap();
+    }
+    let machine: SharedInBucket = Machine::with(bucket.clone());
+    ask(&machine);
+    let flaws = |of: Option<&RunId>| machine.store().flaws(of, &|_| Vec::new(), &request()).unwrap();
+    assert_eq!((flaws(Some(&run_id())), flaws(None)), (vec![], vec![]));
+    let changed = "logs/run-1/0000000002";
+    bucket.insert(changed, &other.body(changed).unwrap(), None);
+    let found = flaws(Some(&run_id()));
+    assert!(matches!(&*found, [StoreFlaw::Damaged { .. }]), "{found:?}");
+    // Of all runs those are many, and each costs several requests.
+    assert_eq!(flaws(None), []);
+}
