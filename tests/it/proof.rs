@@ -330,6 +330,27 @@ fn an_edit_that_ends_a_run_without_its_proof_is_told_by_every_reader() {
 }
 
 #[test]
+fn an_edit_that_completes_a_run_whose_log_is_gone_stands_in_what_is_logged_next() {
+    for lose in [
+        "rm $r/events.jsonl",
+        ": > $r/events.jsonl",
+        "sed -i '$d' $r/events.jsonl $r/.lock",
+        "rm $r/events.jsonl $r/.lock; sed -i '/last_seq/d' $r/run.yaml",
+    ] {
+        let sandbox = sandbox();
+        let edit = "sed -i 's/status: active/status: completed/' $r/run.yaml";
+        shell(&sandbox, &format!("r=.flow/runs/r1; {lose}; {edit}")).ok();
+        sandbox.flow(["set", "r1", "--goal", "g"]).ok();
+        sandbox.flow(["set", "r1", "--goal", "h"]).ok();
+        let log = fs::read_to_string(sandbox.path(".flow/runs/r1/events.jsonl")).unwrap();
+        let events: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let is_it = |event: &&Value| event["changes"]["status"] == "completed" && event["by_command"].is_null();
+        assert_eq!(events.iter().filter(is_it).count(), 1, "{lose}: {log}");
+        assert!(sandbox.flow(["show", "r1"]).ok().stdout.contains("seen to pass"), "{lose}");
+    }
+}
+
+#[test]
 fn a_report_names_what_is_required_and_what_was_run_where() {
     let sandbox = sandbox();
     let report = |args: &[&str]| sandbox.flow([&["report", "r1"], args].concat()).ok();

@@ -257,7 +257,10 @@ impl<'a> Transaction<'a> {
             pending: Vec::new(),
             next_text: None,
         };
-        let ready = tx.make_ready(found.repairs, !request.wait.is_zero());
+        let mut ready = tx.make_ready(found.repairs, !request.wait.is_zero());
+        if shown > last && matches!(ready, Ok(true)) {
+            ready = tx.note_unlogged_end().map(|()| true);
+        }
         if ready.is_err()
             && let Some(chores) = tx.writer.chores()
         {

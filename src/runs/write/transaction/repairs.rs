@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::Transaction;
 use crate::engine::{History, Repair, RunState, merge_save};
 use crate::machine::Machine;
-use crate::model::{EventKind, Number, RunAdopted, RunEdited, Seq};
+use crate::model::{EventKind, FieldChange, Number, RunAdopted, RunChanges, RunEdited, RunStatus, Seq};
 use crate::runs::error::Result;
 use crate::runs::open::pinned::catalog_machine;
 use crate::runs::open::view::add_earlier_attempts;
@@ -60,6 +60,24 @@ impl Transaction<'_> {
         }
     }
 
+    /// Notes, as the edit by hand that it may be, that a run is completed by its `run.yaml` alone: the log lacks the event
+    /// that says so. No run is past what its phases require without a word in its log.
+    pub(super) fn note_unlogged_end(&mut self) -> Result<()> {
+        let state = &self.state.document().state;
+        if state.status != RunStatus::Completed {
+            return Ok(());
+        }
+        let current_phase = FieldChange::between(None, state.current_phase.as_ref());
+        let changes = RunChanges { status: Some(state.status), current_phase, ..RunChanges::default() };
+        if self.machine()?.is_none_or(|machine| machine.requires().is_empty()) {
+            return Ok(());
+        }
+        let text = self.text.text().to_owned();
+        let edit = RunEdited { changes, by_command: false, session: None, text };
+        self.append(EventKind::RunEdited(Box::new(edit)), None)?;
+        self.commit().map(drop)
+    }
+
     /// Adopts a run that another program wrote.
     fn adopt_run(&mut self) -> Result<()> {
         let names = self.run.activity_names()?;
@@ -79,6 +97,7 @@ impl Transaction<'_> {
         let text = self.text.text().to_owned();
         self.append(EventKind::RunAdopted(Box::new(RunAdopted { machine, document, text })), None)?;
         self.commit()?;
+        self.note_unlogged_end()?;
         // Others may have to wait for the journal with this one command, and never again.
         let warning = journal::note_first(self.project, self.state.document(), self.now);
         self.warnings.extend(warning);
