@@ -257,6 +257,27 @@ fn what_nobody_accepted_runs_only_after_a_person_agreed() {
 }
 
 #[test]
+fn nothing_is_asked_where_no_command_can_run() {
+    let sandbox = sandbox();
+    fs::write(sandbox.path(".flow/config.yaml"), "commands: {test: sh other.sh}\n").unwrap();
+    let told = sandbox.flow(["replay", "r1"]).exits(1);
+    assert!(told.stdout.contains("why         the command test was not accepted"), "{}", told.stdout);
+    assert_eq!(told.stderr, "nothing was run: none of these commands can run here\n");
+    if has_terminals("nothing_is_asked_where_no_command_can_run") {
+        let mut command = sandbox.flow_command();
+        command.args(["replay", "r1"]);
+        let mut person = Person::before(&command);
+        let _ = person.ended();
+        let seen = person.seen();
+        assert!(seen.contains("none of these commands can run here") && !seen.contains("Run these"), "{seen}");
+    }
+    // With one that can, it is asked.
+    sandbox.flow(["exec", "--run-id", "r1", "--id", "t", "--", "true"]).ok();
+    assert!(sandbox.flow(["replay", "r1"]).exits(2).stderr.contains("--yes"));
+    assert_eq!(sandbox.flow(["replay", "r1", "test", "--json"]).exits(1).json()["ok"], false);
+}
+
+#[test]
 fn a_replay_on_a_clean_copy_has_the_submodules_as_they_were() {
     let sandbox = sandbox();
     let script = "for one in inner deep; do git init -q ../$one; done\n\

@@ -28,6 +28,11 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: ReplayArgs, out: &mut Out) ->
         if plan.commands.is_empty() {
             return Ok(out.answer(&plan, |page| fill(&plan, page)));
         }
+        if plan.commands.iter().all(|one| one.why_not.is_some()) {
+            let shown = out.answer(&plan, |page| fill(&plan, page));
+            out.aside("nothing was run: none of these commands can run here\n");
+            return Ok(shown.then(Exit::Refused));
+        }
         if !can_be_asked(out) {
             let shown = out.answer(&plan, |page| fill(&plan, page));
             let said = "nothing was run; --yes runs those that the project names and that were accepted\n";

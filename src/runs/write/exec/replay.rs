@@ -199,6 +199,9 @@ fn may_run(
     if exec.masked {
         return Err("something in it was masked, so what is recorded is not what was run".to_owned());
     }
+    if request.clean {
+        commit_of(exec)?;
+    }
     if let Some(name) = &exec.name {
         let argv = trusted(project, name).map_err(|error| error.problem().message)?;
         if argv != exec.argv {
@@ -277,10 +280,15 @@ fn place(
         let top = project.cx.git.top(root).unwrap_or_else(|| root.to_owned());
         return Ok(ReplayPlace { top, _copy: None });
     }
-    let commit = exec.before.as_ref().and_then(|before| before.commit.as_deref());
-    let commit = commit.ok_or("it ran before the first commit, or outside of a git repository")?;
+    let commit = commit_of(exec)?;
     let copy = project.cx.git.copy_of(root, commit)?;
     Ok(ReplayPlace { top: copy.top().to_owned(), _copy: Some(copy) })
+}
+
+/// The commit on which it ran.
+fn commit_of(exec: &Execution) -> std::result::Result<&str, String> {
+    let commit = exec.before.as_ref().and_then(|before| before.commit.as_deref());
+    commit.ok_or_else(|| "it ran before the first commit, or outside of a git repository".to_owned())
 }
 
 /// The directory in which it runs again.
