@@ -79,6 +79,9 @@ pub trait CheckoutFiles {
 
     /// The paths, without those of flow, in which two commits differ; `None` if that is not known.
     fn between(&self, one: &str, other: &str) -> Option<Vec<String>>;
+
+    /// Those of `paths` whose files are as this commit has them, as far as that is known.
+    fn as_in(&self, commit: &str, paths: &[&str]) -> BTreeSet<String>;
 }
 
 /// The files for which what was seen of `exec` holds.
@@ -179,6 +182,13 @@ fn changed(before: &TreeSnapshot, present: &TreeSnapshot, now: &dyn CheckoutFile
         if mark == *then {
             paths.remove(path);
         }
+    }
+    // The other files were then as the commit has them. They may be so again, or still be so and only the index be another one.
+    if let Some(then) = before.commit.as_ref().filter(|_| !before.more_changed) {
+        let clean: Vec<_> =
+            paths.iter().map(String::as_str).filter(|path| !before.changed.contains_key(*path)).collect();
+        let same = now.as_in(then, &clean[..clean.len().min(CHANGED)]);
+        paths.retain(|path| !same.contains(path));
     }
     more |= paths.len() > CHANGED;
     (paths.into_iter().take(CHANGED).collect(), more)

@@ -801,6 +801,34 @@ fn what_makes_stale_is_named_also_where_git_is_told_to_ignore_it() {
     }
 }
 
+/// Changes of the index alone. What the commit has of the file `other` is on the disk.
+const IN_THE_INDEX: [&str; 6] = [
+    "git add other code",
+    "git update-index --chmod=+x other",
+    "cp other o && echo x >> other && git add other && cp o other && rm o",
+    "git rm -q --cached other",
+    "echo x > new && git add new && rm new",
+    "echo x >> other && git commit -qm more other && git checkout -q HEAD~1 -- other && git reset -q",
+];
+
+#[test]
+fn what_changed_in_the_index_alone_is_not_named_among_the_files_that_changed() {
+    for change in IN_THE_INDEX {
+        let sandbox = sandbox();
+        shell(&sandbox, "echo o > other && ln -s code link && git add other link && git commit -qm other").ok();
+        sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
+        let seen = || sandbox.flow(["verify", "r1", "--evidence", "--json"]).json()["evidence"][0].clone();
+        shell(&sandbox, change).ok();
+        assert_eq!(seen()["freshness"], "fresh", "{change}");
+        shell(&sandbox, "echo more >> code").ok();
+        let stale = seen();
+        assert_eq!((&stale["freshness"], &stale["changed"]), (&json!("stale"), &json!(["code"])), "{change}");
+        // What is on the disk counts, whatever the index says.
+        shell(&sandbox, "git checkout -q HEAD -- code && echo edit > other && chmod +x other").ok();
+        assert_eq!(seen()["changed"], json!(["other"]), "{change}");
+    }
+}
+
 #[test]
 fn files_with_another_mode_or_kind_than_in_the_commit_are_not_the_commits() {
     for (setting, edit) in [("core.fileMode", "chmod +x code"), ("core.symlinks", "rm link && printf code > link")] {

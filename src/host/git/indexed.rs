@@ -136,32 +136,29 @@ impl Git {
         let git = Self { limit: LISTING, ..self.clone() };
         let deadline = Instant::now() + LISTING;
         let dir = top.join(OsStr::from_bytes(&index.prefix));
-        let mut apart = git.apart(&dir, state.map(Path::to_owned), deadline)?;
-        let own = temporary_dir().map_err(|error| format!("no temporary directory: {error}"))?;
-        apart.variables.push(("GIT_INDEX_FILE", own.path().join("index").into_os_string()));
-        git.put_into_index(&apart, files, deadline)?;
-        let question = [&STRICT[..], &COMPARE].concat();
-        let asked = git.start(&apart.variables, &apart.top, &question).map_err(Silence::why)?;
-        let out = asked.output(deadline)?;
-        let mut edited = Vec::new();
-        for path in out.split(|&byte| byte == 0) {
-            if !path.is_empty() {
-                edited.push(index.whole(path));
-            }
-        }
-        Ok(edited)
-    }
-
-    /// Puts entries without times into the index that is named in `apart`.
-    fn put_into_index(&self, apart: &Apart, files: &[IndexedFile<'_>], deadline: Instant) -> Result<(), String> {
+        let apart = git.apart(&dir, state.map(Path::to_owned), deadline)?;
         let mut entries = Vec::new();
         for file in files {
             entries.extend(file.entry);
             entries.push(0);
         }
-        let input = file_with(&entries).map_err(|error| format!("cannot write what git is to read: {error}"))?;
+        let edited = git.differing(&apart, &entries, deadline)?;
+        Ok(edited.iter().map(|path| index.whole(path)).collect())
+    }
+
+    /// The paths of these entries whose files have another content or mode, or are gone. Each entry is as `git update-index
+    /// --index-info` reads it, with a NUL at its end. They are put into an index of their own, without times.
+    pub(super) fn differing(&self, apart: &Apart, entries: &[u8], deadline: Instant) -> Result<Vec<Vec<u8>>, String> {
+        let own = temporary_dir().map_err(|error| format!("no temporary directory: {error}"))?;
+        let mut variables = apart.variables.clone();
+        variables.push(("GIT_INDEX_FILE", own.path().join("index").into_os_string()));
+        let input = file_with(entries).map_err(|error| format!("cannot write what git is to read: {error}"))?;
         let question = [&STRICT[..], &["-c", "core.splitIndex=false", "update-index", "-z", "--index-info"]].concat();
-        let asked = self.start_with(&apart.variables, &apart.top, &question, input).map_err(Silence::why)?;
-        asked.output(deadline).map(drop)
+        let asked = self.start_with(&variables, &apart.top, &question, input).map_err(Silence::why)?;
+        asked.output(deadline)?;
+        let question = [&STRICT[..], &COMPARE].concat();
+        let asked = self.start(&variables, &apart.top, &question).map_err(Silence::why)?;
+        let out = asked.output(deadline)?;
+        Ok(out.split(|&byte| byte == 0).filter(|path| !path.is_empty()).map(<[u8]>::to_vec).collect())
     }
 }

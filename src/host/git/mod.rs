@@ -5,6 +5,7 @@
 //! configured. The one that would, to find changed files, is in `tree`.
 #![expect(clippy::disallowed_methods, reason = "git is the one program that flow runs")]
 
+mod as_in;
 mod bare;
 mod command;
 mod common;

@@ -1,7 +1,7 @@
 //! Whether what was seen of commands still holds, and proves what phases require.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::catalog::NamedCommand;
 use crate::engine::{
@@ -225,5 +225,10 @@ impl CheckoutFiles for PresentCheckout<'_> {
         }
         self.between.borrow_mut().insert(key, paths.clone());
         paths
+    }
+
+    fn as_in(&self, commit: &str, paths: &[&str]) -> BTreeSet<String> {
+        let (cx, root) = (&self.project.cx, self.project.root());
+        cx.git.files_as_in(root, commit, paths, || git_state(cx, root)).unwrap_or_default()
     }
 }
