@@ -78,6 +78,7 @@ mod proof_advice;
 mod properties;
 mod prune;
 mod questions;
+mod random_edits;
 mod recaps;
 mod recovery;
 mod remote;
