@@ -277,8 +277,7 @@ fn indentation(before: &str) -> Option<&str> {
     line.trim_matches(BLANKS).is_empty().then_some(line)
 }
 
-/// The error of the parser, as a place and a reason.
-/// Why `text` is not JSON, from the error of its parser.
+/// Why `text` is not JSON, and where, from the error of its parser.
 pub(crate) fn json_fault(text: &str, error: &serde_json::Error) -> JsonFault {
     let place = Place { line: error.line(), column: error.column().max(1) };
     let message = error.to_string();
