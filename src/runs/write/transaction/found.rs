@@ -6,6 +6,7 @@ use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
 use crate::runs::open::checkout::committed_beyond;
 use crate::runs::open::fault::refusal;
+use crate::runs::open::name::refuse_pruned;
 use crate::store::{RunWriter, StoredRun};
 
 /// Reconciles a run for writing, from the end of its log if that is sufficient.
@@ -43,6 +44,10 @@ pub(super) fn refuse_unfit(project: &OpenedProject, run: &dyn StoredRun) -> Resu
     // Before the log, as readers do: a writer may begin it meanwhile.
     let text = run.text()?;
     let found = reconcile(run.id(), read_run(run.id(), text), &run.log()?, noted);
+    if found.run.is_none() {
+        // Its directory may be gone since it was opened.
+        refuse_pruned(project, run.id())?;
+    }
     if let Some(fault) = found.faults.iter().find(|fault| fault.forbids_writing()) {
         return Err(refusal(project, run, fault.clone()));
     }
