@@ -491,3 +491,19 @@ fn a_list_says_what_open_runs_wait_for_in_the_words_that_were_recorded() {
     insta::assert_snapshot!(hud, @"debug  failing  preflight 1/5  failing  2 tests fail · exit 101  now");
     assert_eq!(sandbox.flow(["hud", "--format", "{waits}"]).ok().stdout, "2 tests fail · exit 101\n");
 }
+
+#[test]
+fn a_long_name_takes_no_reason_from_the_rows() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "a-run-with-a-really-quite-long-name-here"]).ok();
+    sandbox.flow(["start", "debug", "--id", "r2", "--goal", "The importer loses the last row"]).ok();
+    sandbox.flow(["block", "r2", "--reason", "needs a key"]).ok();
+    for args in [&["list"][..], &["attention"], &["watch", "--once"]] {
+        let mut command = sandbox.command(env!("CARGO_BIN_EXE_flow"));
+        command.args(args).env("COLUMNS", "80");
+        let told = crate::support::run(command, "").ok().stdout;
+        let line = told.lines().find(|line| line.contains("r2")).unwrap();
+        assert!(line.contains("The importer") && line.contains("needs a key"), "{told}");
+        assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
+    }
+}

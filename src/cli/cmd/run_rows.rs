@@ -67,6 +67,8 @@ pub(super) fn rows(
         (REASON, Shrink::End(16)),
         (TITLE, Shrink::End(24)),
         (WORKFLOW, Shrink::Whole),
+        // One long name must not take the phase and the reason from all rows.
+        (NAME, Shrink::Front(20)),
         (TITLE, Shrink::End(18)),
         (REASON, Shrink::End(12)),
         (PHASE, Shrink::Whole),

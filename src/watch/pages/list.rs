@@ -16,6 +16,8 @@ const NAME: usize = 2;
 const PHASE: usize = 3;
 /// The least room for a title beside a phase and a reason, beside a reason alone, and without either.
 const TITLES: [usize; 3] = [24, 18, 10];
+/// The least room for a name beside a reason: one long name must not take the reasons from all rows.
+const NAME_BESIDE: usize = 20;
 /// The least room for a reason.
 const REASON: usize = 16;
 /// The columns between cells.
@@ -137,8 +139,9 @@ impl Table {
             }
         }
         // What is left out can be seen on the page of the run. The phase goes first, as in `flow list`: why a run waits says more.
-        let (natural, beside) = (table.cells[TITLE], width.saturating_sub(REASON));
+        let (natural, name, beside) = (table.cells[TITLE], table.cells[NAME], width.saturating_sub(REASON));
         table.narrow(TITLE, TITLES[0], beside);
+        table.narrow(NAME, NAME_BESIDE, beside);
         if table.taken() > beside {
             table.cells[PHASE] = 0;
         }
@@ -151,8 +154,9 @@ impl Table {
             table.about = width - table.taken();
             return table;
         }
-        // The title gets the room of the reason. The last cell needs no gap.
+        // The title and the name get the room of the reason. The last cell needs no gap.
         table.cells[TITLE] = natural;
+        table.cells[NAME] = name;
         table.narrow(TITLE, TITLES[2], width + GAP);
         if table.taken() > width + GAP {
             table.cells[TITLE] = 0;
