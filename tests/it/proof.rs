@@ -168,6 +168,15 @@ const ATTEMPTS: [(&str, &str); 37] = [
 ];
 
 #[test]
+fn evidence_is_fresh_beside_files_whose_names_differ_in_case_alone() {
+    let sandbox = sandbox();
+    let script =
+        "git config core.ignoreCase true; echo x > Code; flow exec --run-id r1 test; flow verify --evidence r1";
+    let told = shell(&sandbox, script).ok().stdout;
+    assert!(told.contains("fresh"), "{told}");
+}
+
+#[test]
 fn an_edited_tree_is_on_no_commit_although_git_is_told_not_to_look() {
     let sandbox = sandbox();
     let script = "printf '[core]\\n\\tignoreStat = true\\n' > \"$HOME/config\"
