@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use flowrun::disk::{Os, Trust};
 use flowrun::model::RunId;
-use flowrun::store::{Project, StoreError, StoredRun};
+use flowrun::store::{Project, StoreError, StoredRun, WriteRequest};
 use serde_json::{Value, json};
 
 use crate::support::scene::Files;
@@ -403,6 +403,39 @@ fn a_prune_that_is_killed_before_any_call_leaves_each_run_in_one_place() {
 }
 
 #[test]
+fn of_two_prunes_at_once_the_line_of_the_one_that_took_the_run_counts() {
+    let sandbox = sandbox();
+    let project = Project::open(&Os, &sandbox.root(), Trust::OwnFiles).unwrap();
+    let ids: Vec<RunId> = ["r2", "r3"].map(|id| id.parse().unwrap()).into();
+    // The other one takes a run while this one waits for the lock, with its list of both.
+    prune(&sandbox, &["--keep", "1", "--yes"]).ok();
+    let request = request();
+    let archive = sandbox.path("archive");
+    let place = project.prune_place(&Os, &archive, "archive".as_ref(), &request).unwrap();
+    let pruning = project.prune(&ids, Some(&place), &request, &mut |_| None).unwrap();
+    let stay: Vec<_> = pruning.stay.iter().map(|run| format!("{}: {}", run.run_id, run.why)).collect();
+    assert_eq!(stay, ["r2: it is not here"]);
+    let went = |run: &str| sandbox.flow(["show", run, "--json"]).exits(3).error()["message"].clone();
+    assert_eq!(went("r2"), "run r2 was pruned on 2026-05-20 and removed");
+    assert_eq!(went("r3"), format!("run r3 was pruned on 2026-05-20, and is in {} now", archive.display()));
+    // All of them may be gone.
+    project.prune(&ids, None, &request, &mut |_| None).unwrap();
+    assert_eq!(went("r3"), format!("run r3 was pruned on 2026-05-20, and is in {} now", archive.display()));
+}
+
+fn request() -> WriteRequest {
+    WriteRequest {
+        wait: std::time::Duration::from_secs(1),
+        writer: flowrun::store::Writer {
+            pid: 1,
+            command: "flow reopen".to_owned(),
+            since: "2026-05-20T14:30:00Z".parse().unwrap(),
+        },
+        boot: String::new(),
+    }
+}
+
+#[test]
 fn a_writer_that_waits_for_a_run_does_not_write_where_it_went() {
     let sandbox = sandbox();
     let project = Project::open(&Os, &sandbox.root(), Trust::OwnFiles).unwrap();
@@ -411,15 +444,7 @@ fn a_writer_that_waits_for_a_run_does_not_write_where_it_went() {
     prune(&sandbox, &["--keep", "1", "--to", "archive"]).ok();
     prune(&sandbox, &["--yes"]).ok();
     let log = fs::read_to_string(sandbox.path("archive/runs/r2/events.jsonl")).unwrap();
-    let request = flowrun::store::WriteRequest {
-        wait: std::time::Duration::from_secs(1),
-        writer: flowrun::store::Writer {
-            pid: 1,
-            command: "flow reopen".to_owned(),
-            since: "2026-05-20T14:30:00Z".parse().unwrap(),
-        },
-        boot: String::new(),
-    };
+    let request = request();
     assert!(matches!(opened[0].begin(&request), Err(StoreError::Replaced { .. })));
     assert!(opened[1].begin(&request).is_err());
     assert_eq!(fs::read_to_string(sandbox.path("archive/runs/r2/events.jsonl")).unwrap(), log);

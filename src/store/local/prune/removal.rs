@@ -16,6 +16,9 @@ use crate::store::run_store::StoredRun;
 /// How long to wait for the writer of a run that is over: there should be none.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// Why a run is not taken that another process took.
+const NOT_HERE: &str = "it is not here";
+
 /// The directory like `.flow` that gets pruned runs.
 #[derive(Debug)]
 pub struct PrunePlace {
@@ -83,18 +86,32 @@ impl Project {
         if ids.is_empty() {
             return Ok(pruning);
         }
-        self.note_pruned(&locked, ids, place.map(|place| &*place.noted), request.writer.since)?;
+        // Another prune may have taken some since these were chosen, and its line says where they are.
+        let mut here = Vec::new();
+        for id in ids {
+            match self.run(id) {
+                Ok(_) => here.push(id.clone()),
+                Err(error) if error.is_not_found() => {
+                    pruning.stay.push(StayingRun { run_id: id.clone(), why: NOT_HERE.to_owned() });
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if here.is_empty() {
+            return Ok(pruning);
+        }
+        self.note_pruned(&locked, &here, place.map(|place| &*place.noted), request.writer.since)?;
         let (into, shown) = match place {
             Some(place) => (place.runs.clone(), place.noted.display().to_string()),
             None => (self.flow.ensure_dir(PRUNING)?.0, PRUNING.to_owned()),
         };
-        for id in ids {
+        for id in &here {
             if let Some(why) = self.take_away(id, &into, &shown, request, why_it_stays)? {
                 pruning.stay.push(StayingRun { run_id: id.clone(), why });
             }
         }
         self.flush_moved(&into)?;
-        self.forget_recaps(ids);
+        self.forget_recaps(&here);
         pruning.warnings.extend(self.delete_pruned());
         Ok(pruning)
     }
@@ -133,7 +150,7 @@ impl Project {
         why_it_stays: &mut dyn FnMut(&dyn StoredRun) -> Option<String>,
     ) -> Result<Option<String>> {
         let run = match self.run(id) {
-            Err(error) if error.is_not_found() => return Ok(Some("it is not here".to_owned())),
+            Err(error) if error.is_not_found() => return Ok(Some(NOT_HERE.to_owned())),
             found => found?,
         };
         let request = WriteRequest { wait: request.wait.min(PATIENCE), ..request.clone() };
