@@ -199,6 +199,8 @@ pub enum Obstacle {
     WritesFiles(String),
     /// git does not know the files, and it names none.
     NoFiles(String),
+    /// Which files it ran on cannot be told.
+    UnknownFiles(String),
     /// The run does not exist yet, or is in no phase yet.
     NoRun(String),
 }
@@ -212,6 +214,7 @@ impl Obstacle {
             | Self::Configuration(what)
             | Self::WritesFiles(what)
             | Self::NoFiles(what)
+            | Self::UnknownFiles(what)
             | Self::NoRun(what) => what,
         }
     }

@@ -238,6 +238,7 @@ impl RunCommands<'_> {
             }
             Some(Obstacle::Configuration(_) | Obstacle::NoRun(_)) => advice,
             Some(Obstacle::WritesFiles(_)) => advice.or("it changes no files when it is run again", run),
+            Some(Obstacle::UnknownFiles(_)) => advice.or("the files can be told again", run),
             Some(Obstacle::NoFiles(_)) => advice.or("the files that count are named", naming_files(self.run, missing)),
         }
     }

@@ -722,6 +722,32 @@ fn no_session_is_kept_for_a_command_that_it_cannot_run() {
     assert_eq!(stop(&sandbox, &["--gate"]), None, "there is no run");
 }
 
+#[test]
+fn where_the_files_cannot_be_told_a_person_is_asked_and_not_for_another_run() {
+    let broken = "git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),sub && mkdir sub && echo x > sub/.git";
+    for damage in ["git config core.worktree ../..", "printf garbage > .git/index", broken] {
+        let sandbox = sandbox();
+        sandbox.flow(["resume", "r1", "--claim", "--session", "s1"]).ok();
+        prompt(&sandbox);
+        shell(&sandbox, damage).ok();
+        assert_eq!(sandbox.flow(["resume", "r1", "--json"]).ok().json()["verdict"], "continue", "{damage}");
+        sandbox.flow(["exec", "--run-id", "r1", "--session", "s1", "test"]).ok();
+        let resumed = sandbox.flow(["resume", "r1", "--json"]).exits(4).json();
+        assert_eq!((&resumed["verdict"], &resumed["next"]["command"]), (&json!("needs_human"), &json!(null)), "{damage}");
+        let reason = resumed["reason"].as_str().unwrap();
+        assert!(reason.ends_with("or lets the workflow require it with `fresh: false`"), "{reason}");
+        let first = json!({"when": "the files can be told again", "command": "flow exec --run-id r1 test"});
+        assert_eq!(resumed["next"]["alternatives"][0], first, "{damage}");
+        prompt(&sandbox);
+        assert_eq!(stop(&sandbox, &["--gate"]), None, "{damage}");
+        let required = &sandbox.flow(["verify", "r1", "--evidence", "--json"]).exits(1).json()["required"][0];
+        assert_eq!(required["command"], json!(null), "{damage}: {required}");
+        let record = ["record-activity", "--run-id", "r1", "--session", "s1", "--phase", "report", "--id", "report"];
+        let error = sandbox.flow(record.iter().chain(&["--json"])).exits(1).error();
+        assert!(error["help"].as_str().unwrap().contains("fresh: false"), "{error}");
+    }
+}
+
 /// Ways to let other files than the project's be looked at, after `test` passed and `code` became bad.
 #[test]
 fn no_setting_and_no_reference_of_the_repository_says_which_files_are_looked_at() {

@@ -1,7 +1,7 @@
 //! What keeps a required command from being a proof, however often it is run.
 
 use crate::engine::files_before;
-use crate::model::{Explain as _, MissingProof, Obstacle};
+use crate::model::{Execution, ExecutionEnd, Explain as _, MissingProof, Obstacle};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Error;
 use crate::runs::mask::Mask;
@@ -30,7 +30,16 @@ pub(in crate::runs) fn obstacle(project: &OpenedProject, missing: &MissingProof)
         let how = "outside of a git repository it has to name the files that count with --input GLOB";
         return Some(Obstacle::NoFiles(how.to_owned()));
     }
+    // As with files that it writes: whether the next run could tell them would need a look at all of them.
+    if missing.asks_files && last.is_some_and(|last| has_passed(last) && files_before(last).is_err()) {
+        let how = "a person sees to it that flow can tell the files, or lets the workflow require it with `fresh: false`";
+        return Some(Obstacle::UnknownFiles(how.to_owned()));
+    }
     None
+}
+
+fn has_passed(last: &Execution) -> bool {
+    last.end.as_ref().is_some_and(ExecutionEnd::is_good)
 }
 
 /// Why the project's command may not be run here.
