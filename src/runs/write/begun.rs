@@ -99,6 +99,12 @@ pub(in crate::runs) fn has_command_at_work(project: &OpenedProject, history: &Hi
     in_doubt(history).iter().any(|doubt| at_work(project, history, doubt).is_some())
 }
 
+/// The command that `exec` began for the run and that goes on: the first of several.
+pub(super) fn exec_at_work(project: &OpenedProject, history: &History) -> Option<AtWork> {
+    let doubts = in_doubt(history).into_iter().filter(|doubt| doubt.exec.is_some());
+    doubts.filter_map(|doubt| at_work(project, history, &doubt)).next()
+}
+
 /// Whether the command of the record `number` goes on.
 pub(super) fn goes_on(project: &OpenedProject, history: &History, number: Number) -> bool {
     let mut doubts = in_doubt(history).into_iter();

@@ -18,6 +18,7 @@ use crate::runs::open::fault::refusal;
 use crate::runs::open::listing::head_of;
 use crate::runs::open::reading::{Unreadable, read_all};
 use crate::runs::open::view::for_reading;
+use crate::runs::write::begun::has_command_at_work;
 use crate::store::{StoreError, StoredRun};
 
 /// Which runs to take out of the project, and where they go.
@@ -314,6 +315,10 @@ fn why_it_stays(project: &OpenedProject, run: &dyn StoredRun, needed: &EvidenceU
         if is_alive(project, session, holder.as_ref()) {
             return Some(format!("session {session} holds it and is alive"));
         }
+    }
+    // A cancelled run may still have one, which writes into its directory.
+    if has_command_at_work(project, &view.history) {
+        return Some("a command of it runs".to_owned());
     }
     if view.has_unlogged_status {
         return Some(

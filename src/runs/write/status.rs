@@ -8,7 +8,7 @@ use crate::model::{
     EventId, EventKind, Help, Kind, LastSeen, Problem, RunId, RunStatus, Seq, SessionId, StateName, StatusChange,
     Timestamp,
 };
-use crate::runs::commands::reopen;
+use crate::runs::commands::{reopen, wait_for_commands};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::open::listing::to_remember;
@@ -17,6 +17,7 @@ use crate::runs::open::reading::{Runs, read_all};
 use crate::runs::open::same_work::{SameWork, has_second_run, refuse_second_run};
 use crate::runs::open::select::select_run_to_write;
 use crate::runs::open::view::for_reading;
+use crate::runs::write::begun::exec_at_work;
 use crate::runs::write::journal;
 use crate::runs::write::questions::append_and_warn;
 use crate::runs::write::transaction::{Transaction, transact};
@@ -117,8 +118,11 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
         }
         let changed = match tx.decide(request.command())? {
             Decision::Commit(kind) => {
-                if matches!(kind, EventKind::RunCompleted(_)) {
-                    warn_of_early_end(tx)?;
+                match kind {
+                    EventKind::RunCompleted(_) => warn_of_early_end(tx)?,
+                    EventKind::RunFailed(_) => refuse_over_command(tx, &project)?,
+                    EventKind::RunCancelled(_) => warn_of_command(tx, &project),
+                    _ => {}
                 }
                 // Anyone may cancel a run, and need not hold it for that.
                 if request.verb != StatusVerb::Cancel {
@@ -238,6 +242,32 @@ pub(crate) fn remember_end(project: &OpenedProject, run: &RunId) {
         // Nothing was cached that could be kept up to date.
         let _ = Runs::read_open_and_remember(project);
     }
+}
+
+/// Refuses to end a run of which a command is at work: how that ends could not be recorded.
+///
+/// # Errors
+/// `exec_runs`.
+fn refuse_over_command(tx: &Transaction<'_>, project: &OpenedProject) -> Result<()> {
+    match command_at_work(tx, project) {
+        Some(problem) => Err(problem.into()),
+        None => Ok(()),
+    }
+}
+
+/// Warns when a command of a run that is cancelled is at work. Anyone may cancel a run at any time.
+fn warn_of_command(tx: &mut Transaction<'_>, project: &OpenedProject) {
+    if let Some(Problem { message, .. }) = command_at_work(tx, project) {
+        tx.warnings.push(format!("{message}; how it ends can be recorded only if the run is reopened before that"));
+    }
+}
+
+/// The command of the run that is at work, as the refusal of what has to wait for it.
+fn command_at_work(tx: &Transaction<'_>, project: &OpenedProject) -> Option<Problem> {
+    let trail = tx.trail();
+    let history = trail.history()?;
+    let at_work = exec_at_work(project, history)?;
+    Some(at_work.refusal(Help::from("wait for its end with ") + wait_for_commands(history.state().id())))
 }
 
 /// Warns when the run ends before its last phase, or with units that are not done. The caller may decide so, but should
