@@ -278,6 +278,32 @@ fn nothing_is_asked_where_no_command_can_run() {
 }
 
 #[test]
+fn the_clean_copy_of_a_replay_is_private_and_what_a_killed_one_left_is_removed() {
+    let sandbox = sandbox();
+    // Where the copies are made. No process has the first number.
+    let temporary = sandbox.path("..");
+    let names = ["flow-replay-999999999-abc".to_owned(), format!("flow-replay-{}-abc", std::process::id())];
+    for name in &names {
+        fs::create_dir_all(temporary.join(name).join("sub")).unwrap();
+    }
+    let script = "case $PWD in *flow-replay-*) ls -ld . > \"${PWD%/*}/rights\";; esac\n";
+    fs::write(sandbox.path("check.sh"), script).unwrap();
+    sandbox.git(&["commit", "-q", "-am", "rights"]);
+    sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
+    replayed(&sandbox, &["--yes", "--clean", "test"], 0);
+    let rights = fs::read_to_string(temporary.join("rights")).unwrap();
+    assert!(rights.starts_with("drwx------"), "{rights}");
+    let mut left = Vec::new();
+    for entry in fs::read_dir(&temporary).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if name.starts_with("flow-replay-") {
+            left.push(name);
+        }
+    }
+    assert_eq!(left, names[1..]);
+}
+
+#[test]
 fn a_replay_on_a_clean_copy_has_the_submodules_as_they_were() {
     let sandbox = sandbox();
     let script = "for one in inner deep; do git init -q ../$one; done\n\

@@ -9,7 +9,7 @@
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, symlink};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
@@ -37,8 +37,15 @@ pub(super) enum Common {
 
 /// A directory for one call. What dead processes left is removed.
 pub(super) fn temporary_dir() -> io::Result<TempDir> {
-    sweep(&std::env::temp_dir(), |name| name.strip_prefix(TEMPORARY)?.split_once('-')?.0.parse().ok());
-    tempfile::Builder::new().prefix(&format!("{TEMPORARY}{}-", std::process::id())).tempdir()
+    temporary_dir_of(TEMPORARY)
+}
+
+/// A directory for one call that only the user can look into, with a name that begins with `prefix`. What dead processes left
+/// under such names is removed.
+pub(super) fn temporary_dir_of(prefix: &str) -> io::Result<TempDir> {
+    sweep(&std::env::temp_dir(), |name| name.strip_prefix(prefix)?.split_once('-')?.0.parse().ok());
+    let private = fs::Permissions::from_mode(0o700);
+    tempfile::Builder::new().prefix(&format!("{prefix}{}-", std::process::id())).permissions(private).tempdir()
 }
 
 impl Common {

@@ -11,30 +11,28 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
+use tempfile::TempDir;
+
 use crate::host::git::command::{FOREIGN, Git, check_commit_id};
+use crate::host::git::common::temporary_dir_of;
 use crate::host::git::running::Silence;
 use crate::host::git::tree::DEPTH;
-use crate::host::script::empty_directory;
+
+/// What names of copies begin with; the process that made it follows.
+const COPY: &str = "flow-replay-";
 
 /// A repository in a temporary directory with one commit checked out, removed when it is dropped. It borrows the objects of
 /// another repository, and nothing that this one configures counts in it: no hook, no filter.
 #[derive(Debug)]
 pub struct CommitCopy {
-    dir: PathBuf,
+    dir: TempDir,
 }
 
 impl CommitCopy {
     /// The top directory of the working tree.
     #[must_use]
     pub fn top(&self) -> &Path {
-        &self.dir
-    }
-}
-
-impl Drop for CommitCopy {
-    fn drop(&mut self) {
-        // A file that cannot be removed stays among the temporary ones.
-        let _ = fs::remove_dir_all(&self.dir);
+        self.dir.path()
     }
 }
 
@@ -44,8 +42,7 @@ impl Git {
     /// # Errors
     /// Why that cannot be done, in one line.
     pub fn copy_of(&self, dir: &Path, commit: &str) -> Result<CommitCopy, String> {
-        let copy =
-            empty_directory(None, "flow-replay-").map_err(|error| format!("cannot make a directory: {error}"))?;
+        let copy = temporary_dir_of(COPY).map_err(|error| format!("cannot make a directory: {error}"))?;
         let copy = CommitCopy { dir: copy };
         let top = self.top(dir).ok_or("the repository cannot be found")?;
         self.check_out(&top, commit, copy.top(), DEPTH)?;
