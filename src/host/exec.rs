@@ -35,6 +35,8 @@ const PART: usize = 64 << 10;
 pub struct Execute<'a> {
     /// The program and its arguments; at least the program.
     pub argv: &'a [OsString],
+    /// The program as messages name it: its path may have a secret in it.
+    pub shown: &'a str,
     /// The directory in which it runs.
     pub dir: &'a Path,
     /// Environment variables to add to this program's.
@@ -197,15 +199,16 @@ impl Execute<'_> {
         if error.kind() != io::ErrorKind::NotFound {
             return ExecuteEnd::NotStarted(error.to_string());
         }
-        let program = self.argv[0].to_string_lossy();
-        let is_path = program.contains('/');
-        let why = if is_path && self.dir.join(&*program).exists() {
+        let file = self.argv[0].to_string_lossy();
+        let program = self.shown;
+        let is_path = file.contains('/');
+        let why = if is_path && self.dir.join(&*file).exists() {
             format!("the interpreter that the first line of `{program}` names is not there")
         } else if is_path {
             format!("the file `{program}` does not exist")
-        } else if program.contains(char::is_whitespace) {
+        } else if file.contains(char::is_whitespace) {
             format!("`{program}` is not a program; write the command and its arguments as separate words")
-        } else if program.contains('=') {
+        } else if file.contains('=') {
             format!("`{program}` is not a program; to set a variable, write `env {program}` before the program")
         } else {
             format!("the program `{program}` is not on the PATH")
@@ -376,6 +379,7 @@ mod tests {
         let limit = limit.map(Duration::from_millis);
         let command = Execute {
             argv: &argv,
+            shown: "sh",
             dir: Path::new("/"),
             env: Vec::new(),
             limit,
@@ -392,6 +396,7 @@ mod tests {
         let nowhere = ["/nowhere/to/be/found".into()];
         let command = Execute {
             argv: &nowhere,
+            shown: "it",
             dir: Path::new("/"),
             env: Vec::new(),
             limit: None,

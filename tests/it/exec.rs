@@ -390,6 +390,43 @@ fn evidence_has_no_secrets_and_a_command_that_had_one_is_not_offered() {
 }
 
 #[test]
+fn no_text_about_a_command_has_the_secrets_that_are_masked_in_its_words() {
+    let sandbox = sandbox();
+    let token = "ghp_a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5a1B2";
+    let beginning = &token[..14];
+    // What files are called is no word of the command.
+    fs::write(sandbox.path(".git/info/exclude"), "ghp_*\n").unwrap();
+    fs::create_dir(sandbox.path(token)).unwrap();
+    fs::write(sandbox.path(token).join("script"), "#!/no/interpreter\n").unwrap();
+    may_be_run(&sandbox, &format!("{token}/script"));
+    let missing = format!("{token}/missing");
+    let (script, variable, spaces) = (format!("{token}/script"), format!("A={token}"), format!("echo {token}"));
+    for (program, code) in [(token, 127), (&missing, 127), (&script, 127), (&variable, 127), (&spaces, 127)] {
+        let answer = exec(&sandbox, &["--json"], &[program]).exits(code);
+        assert!(!format!("{answer:?}").contains(beginning), "{answer:?}");
+        let told = exec(&sandbox, &[], &[program]).exits(code).stderr;
+        assert!(told.contains("not started: ") && told.contains("***") && !told.contains(beginning), "{told}");
+    }
+    for reader in [&["show", "r1"][..], &["log", "r1"], &["report", "r1"], &["export", "r1", "--format", "md"]] {
+        let told = sandbox.flow(reader);
+        assert!(!format!("{told:?}").contains(beginning), "{reader:?}: {told:?}");
+    }
+    for file in ["events.jsonl", "run.yaml"] {
+        assert!(!sandbox.read("r1", file).contains(beginning), "{file}");
+    }
+    for file in fs::read_dir(sandbox.run_dir("r1").join("activities")).unwrap() {
+        let text = fs::read_to_string(file.unwrap().path()).unwrap();
+        assert!(!text.contains(beginning), "{text}");
+    }
+}
+
+/// Makes a file one that may be run.
+fn may_be_run(sandbox: &Sandbox, file: &str) {
+    let path = sandbox.path(file);
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+#[test]
 fn at_a_terminal_a_command_writes_to_a_terminal_of_its_own() {
     if !has_terminals("at_a_terminal_a_command_writes_to_a_terminal_of_its_own") {
         return;

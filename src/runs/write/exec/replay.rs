@@ -250,8 +250,16 @@ fn run_again(
     };
     let argv: Vec<OsString> = argv.into_iter().map(OsString::from).collect();
     let limit = exec.limit_ms.map(Duration::from_millis);
-    let command =
-        Execute { argv: &argv, dir: &dir, env: Vec::new(), limit, may_have_terminal: false, output: request.output };
+    let command = Execute {
+        argv: &argv,
+        // Nothing that was masked runs again.
+        shown: &exec.argv[0],
+        dir: &dir,
+        env: Vec::new(),
+        limit,
+        may_have_terminal: false,
+        output: request.output,
+    };
     let executed = command.run().map_err(|error| error.to_string())?;
     let now = end_of(cx, &executed, None, None);
     if let Some(why) = &now.not_started {

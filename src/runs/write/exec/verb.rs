@@ -57,7 +57,7 @@ pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
     let mut watch = None;
     let (begin, told) = transact(&project, &*run, caller.clone(), cx.now(), |tx| {
         // A signal between this commit and the end of the command would leave it in doubt. It reaches the command instead.
-        watch = Some(SignalWatch::begin().map_err(|error| Error::input(&request.argv[0], &error))?);
+        watch = Some(SignalWatch::begin().map_err(|error| Error::input(&execution.argv[0], &error))?);
         Ok((begin(tx, request, &execution)?, std::mem::take(&mut tx.warnings)))
     })?;
     warnings.extend(told);
@@ -70,13 +70,14 @@ pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
     let argv: Vec<OsString> = request.argv.iter().map(OsString::from).collect();
     let command = Execute {
         argv: &argv,
+        shown: &execution.argv[0],
         dir: &dir,
         limit: request.limit,
         env: of_exec(&project, run.id(), number).into(),
         may_have_terminal: request.may_have_terminal,
         output: request.output,
     };
-    let executed = command.run().map_err(|error| lost(&id, None, &Error::input(&request.argv[0], &error)))?;
+    let executed = command.run().map_err(|error| lost(&id, None, &Error::input(&execution.argv[0], &error)))?;
     // `executed` watches until its end is recorded, and only then waits for the reader of the output.
     drop(watch);
     let after = files_around(cx, &dir, present_tree(&project, &request.inputs));
