@@ -9,6 +9,10 @@ use crate::model::{Execution, TreeSnapshot, named};
 
 /// How many paths that changed are named.
 const CHANGED: usize = 1000;
+/// How many paths are compared with a commit at once, which are words of one command.
+const COMPARED: usize = 200;
+/// How many times at most.
+const PARTS: usize = 20;
 
 named! {
     /// Whether evidence still holds.
@@ -80,8 +84,8 @@ pub trait CheckoutFiles {
     /// The paths, without those of flow, in which two commits differ; `None` if that is not known.
     fn between(&self, one: &str, other: &str) -> Option<Vec<String>>;
 
-    /// Those of `paths` whose files are as this commit has them, as far as that is known.
-    fn as_in(&self, commit: &str, paths: &[&str]) -> BTreeSet<String>;
+    /// Those of `paths` whose files are as this commit has them; `None` if that is not known.
+    fn as_in(&self, commit: &str, paths: &[&str]) -> Option<BTreeSet<String>>;
 }
 
 /// The files for which what was seen of `exec` holds.
@@ -166,7 +170,8 @@ fn changed(before: &TreeSnapshot, present: &TreeSnapshot, now: &dyn CheckoutFile
     if !before.more_changed {
         paths.extend(present.changed.keys().cloned());
     }
-    if before.commit != present.commit {
+    // So may those that were committed since.
+    if !before.more_changed && before.commit != present.commit {
         let between = match (&before.commit, &present.commit) {
             (Some(then), Some(here)) => now.between(then, here),
             _ => None,
@@ -185,10 +190,23 @@ fn changed(before: &TreeSnapshot, present: &TreeSnapshot, now: &dyn CheckoutFile
     }
     // The other files were then as the commit has them. They may be so again, or still be so and only the index be another one.
     if let Some(then) = before.commit.as_ref().filter(|_| !before.more_changed) {
-        let clean: Vec<_> =
-            paths.iter().map(String::as_str).filter(|path| !before.changed.contains_key(*path)).collect();
-        let same = now.as_in(then, &clean[..clean.len().min(CHANGED)]);
-        paths.retain(|path| !same.contains(path));
+        let mut clean = Vec::new();
+        for path in &paths {
+            if !before.changed.contains_key(path) {
+                clean.push(path.clone());
+            }
+        }
+        for (nth, part) in clean.chunks(COMPARED).enumerate() {
+            let part: Vec<&str> = part.iter().map(String::as_str).collect();
+            // What is not looked at is not named.
+            let same = if nth < PARTS { now.as_in(then, &part) } else { None };
+            more |= same.is_none();
+            for path in part {
+                if same.as_ref().is_none_or(|same| same.contains(path)) {
+                    paths.remove(path);
+                }
+            }
+        }
     }
     more |= paths.len() > CHANGED;
     (paths.into_iter().take(CHANGED).collect(), more)

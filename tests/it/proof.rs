@@ -865,6 +865,23 @@ fn what_changed_in_the_index_alone_is_not_named_among_the_files_that_changed() {
 }
 
 #[test]
+fn of_more_files_than_are_noted_none_is_named_that_is_as_it_was() {
+    let many = "mkdir many && for n in $(seq 1500); do echo $n > many/file-$n; done";
+    // They were in no commit, and are now; and the other way round.
+    for (before, after, named) in [
+        (many.to_owned(), "git add -A && git commit -qm many", json!([])),
+        (format!("{many} && git add many && git commit -qm many"), "git rm -rq --cached many", json!(["code"])),
+    ] {
+        let sandbox = sandbox();
+        shell(&sandbox, &before).ok();
+        sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
+        shell(&sandbox, &format!("{after} && echo more >> code")).ok();
+        let stale = sandbox.flow(["verify", "r1", "--evidence", "--json"]).json()["evidence"][0].clone();
+        assert_eq!((&stale["freshness"], &stale["changed"]), (&json!("stale"), &named), "{after}");
+    }
+}
+
+#[test]
 fn files_with_another_mode_or_kind_than_in_the_commit_are_not_the_commits() {
     for (setting, edit) in [("core.fileMode", "chmod +x code"), ("core.symlinks", "rm link && printf code > link")] {
         let sandbox = sandbox();

@@ -227,8 +227,8 @@ impl CheckoutFiles for PresentCheckout<'_> {
         paths
     }
 
-    fn as_in(&self, commit: &str, paths: &[&str]) -> BTreeSet<String> {
+    fn as_in(&self, commit: &str, paths: &[&str]) -> Option<BTreeSet<String>> {
         let (cx, root) = (&self.project.cx, self.project.root());
-        cx.git.files_as_in(root, commit, paths, || git_state(cx, root)).unwrap_or_default()
+        cx.git.files_as_in(root, commit, paths, || git_state(cx, root)).ok()
     }
 }
