@@ -1070,6 +1070,11 @@ fn a_command_that_runs_in_another_checkout_says_nothing_of_the_project() {
     let answer = shell(&sandbox, script);
     let verified: Value = serde_json::from_str(answer.stdout.lines().last().unwrap()).unwrap();
     assert_eq!(verified["evidence"][0]["freshness"], "unknown", "{verified:#}");
+    // One that the project names runs where the project is, and says so.
+    let from = |dir: &str| shell(&sandbox, &format!("export FLOW_DIR=$PWD/.flow && cd {dir} && flow exec --run-id r1 test"));
+    let told = from("../other").exits(1).stderr;
+    assert!(told.contains("test runs in ") && told.contains(", and says nothing of the files in "), "{told}");
+    assert!(!from(".flow").exits(1).stderr.contains("test runs in "));
 }
 
 #[test]

@@ -48,6 +48,9 @@ pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
     let before = files_around(cx, &dir, present_tree(&project, &request.inputs));
     let execution = execution(cx, &dir, request, &mask, &before)?;
     let mut warnings = unmatched_inputs(&before);
+    if let Some(name) = &request.name {
+        warnings.extend(runs_elsewhere(&project, name));
+    }
     if let (Some(name), true) = (&request.name, execution.masked) {
         warnings.push(format!(
             "{name} has words that look like a secret and are not recorded, so it can prove nothing; give the secret to it in a \
@@ -159,6 +162,22 @@ fn unmatched_inputs(before: &std::result::Result<PresentTree, String>) -> Vec<St
         });
     }
     warnings
+}
+
+/// Warns that a command which the project names runs in the project's checkout, if the caller is in another one.
+fn runs_elsewhere(project: &OpenedProject, name: &str) -> Option<String> {
+    let (cx, root) = (&project.cx, project.root());
+    // With -C the caller says where it is.
+    if cx.options.project.is_some() {
+        return None;
+    }
+    let here = cx.git.top(cx.env.cwd.as_deref()?)?;
+    let is_same = |top: &Path| cx.disk.canonical(top).ok() == cx.disk.canonical(&here).ok();
+    if cx.git.top(root).is_some_and(|top| is_same(&top)) {
+        return None;
+    }
+    let (root, here) = (root.display(), here.display());
+    Some(format!("{name} runs in {root}, where the project is, and says nothing of the files in {here}"))
 }
 
 fn check(request: &ExecRequest) -> Result<()> {
