@@ -43,12 +43,23 @@ pub struct EvidenceState {
     /// Whether the files are those that the command left behind.
     #[serde(skip)]
     pub(crate) by_itself: bool,
+    /// Whether only inputs were looked at, since there is no git to list other files.
+    #[serde(skip)]
+    pub(crate) only_inputs: bool,
 }
 
 impl EvidenceState {
     fn fresh() -> Self {
         let changed = Vec::new();
-        Self { freshness: Freshness::Fresh, why: None, changed, more_changed: false, by_itself: false }
+        Self { freshness: Freshness::Fresh, why: None, changed, more_changed: false, by_itself: false, only_inputs: false }
+    }
+
+    /// What is the same if all of these are fresh, as a part of a sentence.
+    pub(crate) fn what_is_the_same<'s>(all: impl IntoIterator<Item = &'s Self>) -> &'static str {
+        if all.into_iter().any(|state| state.only_inputs) {
+            return "the inputs are the same; outside of git nothing else is looked at";
+        }
+        "the tracked and untracked files are the same"
     }
 
     /// It cannot be told, because of `why`.
@@ -135,13 +146,13 @@ fn state_of_files(exec: &Execution, now: &dyn CheckoutFiles) -> EvidenceState {
                    to ignore";
         let why = Some(why.to_owned());
         let (changed, more_changed) = (end.changed.clone(), end.more_changed);
-        return EvidenceState { freshness: Freshness::Stale, why, changed, more_changed, by_itself: true };
+        return EvidenceState { freshness: Freshness::Stale, why, changed, more_changed, by_itself: true, only_inputs: false };
     }
     let (changed, more_changed) = changed(before, present, now);
     let is_told = more_changed || !changed.is_empty();
     let unknown = if is_told { "" } else { ", and git does not tell which" };
     let why = Some(format!("the files changed since it was run{unknown}"));
-    EvidenceState { freshness: Freshness::Stale, why, changed, more_changed, by_itself: false }
+    EvidenceState { freshness: Freshness::Stale, why, changed, more_changed, by_itself: false, only_inputs: false }
 }
 
 /// Evidence from another checkout: filters and line ends may differ there, so its files are compared by their commits.

@@ -83,8 +83,8 @@ pub(super) fn with_seen(text: String, seen: &SeenCommands, states: &BTreeMap<Num
     if evidence.is_empty() {
         return text;
     }
-    let line =
-        format!("Seen by flow, and whether the tracked and untracked files are the same: {}", evidence.join("; "));
+    let same = EvidenceState::what_is_the_same(states.values());
+    let line = format!("Seen by flow, and whether {same}: {}", evidence.join("; "));
     if text.chars().count() + line.chars().count() < LONGEST { format!("{text}\n{line}") } else { text }
 }
 

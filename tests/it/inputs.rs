@@ -166,6 +166,11 @@ fn outside_of_git_evidence_is_bound_to_the_inputs_alone() {
     assert_eq!(held(&sandbox), changed(&["a"]));
     fs::write(sandbox.path("a"), "1").unwrap();
     assert_eq!(held(&sandbox), json!(["fresh", []]));
+    let same = "the inputs are the same; outside of git nothing else is looked at";
+    for reader in [&["verify", "r1", "--evidence"][..], &["show", "r1"], &["resume", "r1"]] {
+        let told = sandbox.flow(reader).stdout;
+        assert!(told.contains(same) && !told.contains("tracked and untracked"), "{reader:?}: {told}");
+    }
 }
 
 #[test]

@@ -36,6 +36,7 @@ pub(in crate::runs) fn evidence_states(
     if ended.is_empty() {
         return Ok(states);
     }
+    let only_inputs = project.cx.git.top(project.root()).is_none();
     let kept: BTreeMap<String, u64> = run.evidence()?.into_iter().collect();
     let mut keepers = EvidenceSources::of(project, run, &kept);
     // Most commands name the same inputs, or none.
@@ -56,7 +57,7 @@ pub(in crate::runs) fn evidence_states(
                 evidence_state(exec, now.or_insert_with(|| PresentCheckout::of(project, &exec.inputs)))
             }
         };
-        states.insert(attempt.number, state);
+        states.insert(attempt.number, EvidenceState { only_inputs, ..state });
     }
     Ok(states)
 }

@@ -9,7 +9,7 @@ use crate::cli::exit::Exit;
 use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{BAD, CARE, GOOD, TextPage, place};
 use crate::doctor::{self, VerifyReport, VerifyRequest};
-use crate::engine::Freshness;
+use crate::engine::{EvidenceState, Freshness};
 use crate::model::{ActivityStatus, counted};
 use crate::runs::{self, Context, VerifyEvidenceReport, VerifyEvidenceRequest};
 
@@ -59,9 +59,13 @@ fn fill_evidence(report: &VerifyEvidenceReport, page: &mut TextPage) {
         page.field("claimed", &claimed.join(", "));
     }
     let has_inputs = report.evidence.iter().any(|seen| !seen.inputs.is_empty());
-    let ignored =
-        if has_inputs { "of ignored ones, only inputs are looked at" } else { "ignored ones are not looked at" };
-    page.line(&format!("  fresh means: the tracked and untracked files are the same; {ignored}"));
+    let ignored = match (report.evidence.iter().any(|seen| seen.state.only_inputs), has_inputs) {
+        (true, _) => "",
+        (false, true) => "; of ignored ones, only inputs are looked at",
+        (false, false) => "; ignored ones are not looked at",
+    };
+    let same = EvidenceState::what_is_the_same(report.evidence.iter().map(|seen| &seen.state));
+    page.line(&format!("  fresh means: {same}{ignored}"));
     page.each("note", &report.notes);
 }
 

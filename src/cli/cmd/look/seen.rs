@@ -68,7 +68,8 @@ pub(in crate::cli::cmd) fn seen_table(title: &str, all: &[SeenEvidence], page: &
     if latest.is_empty() {
         return;
     }
-    page.prose(&format!("{title} (fresh: the tracked and untracked files are the same)"));
+    let same = EvidenceState::what_is_the_same(latest.iter().map(|seen| &seen.state));
+    page.prose(&format!("{title} (fresh: {same})"));
     let earlier = latest.len().saturating_sub(ROWS);
     if earlier > 0 {
         page.line(&format!("    … and {earlier} more; `flow verify --evidence` lists all"));

@@ -148,7 +148,7 @@ fn holds(view: &RunPage<'_>, state: &EvidenceState) -> Markup {
         dt { "holds" }
         dd {
             (state.freshness) ": "
-            (clean(state.why.as_deref().unwrap_or("the tracked and untracked files are the same")))
+            (clean(state.why.as_deref().unwrap_or(EvidenceState::what_is_the_same([state]))))
             @for (nth, path) in state.changed.iter().take(CHANGED).enumerate() {
                 (if nth == 0 { " " } else { ", " }) code { (shortened(path, 300)) }
             }
