@@ -11,6 +11,8 @@ use crate::runs::{ReportedQuestion, ReportedWork, ShownApproval, ShownSkip, Show
 
 /// How many lines a section has at most; there are six of them.
 const LINES: usize = 28;
+/// How many paths that are not covered a line names.
+const NOT_COVERED: usize = 3;
 /// How many notes there are at most.
 const NOTES: usize = 5;
 /// How much of a text is shown, in characters.
@@ -129,7 +131,15 @@ fn seen(seen: &ReportedWork) -> String {
     };
     let status = seen.status.with_exit_code(seen.exit_code);
     let command = ran_as(seen.name.as_deref(), command, seen.dir.as_deref());
-    format!("{} {} {status}, {on}: {}", seen.number, code(&seen.id), code(&command))
+    let mut left_out = Vec::new();
+    for one in seen.not_covered.iter().take(NOT_COVERED) {
+        left_out.push(code(&one.path));
+    }
+    if seen.not_covered.len() > NOT_COVERED {
+        left_out.push("…".to_owned());
+    }
+    let but = if left_out.is_empty() { String::new() } else { format!("; not covered: {}", left_out.join(", ")) };
+    format!("{} {} {status}, {on}: {}{but}", seen.number, code(&seen.id), code(&command))
 }
 
 /// A text of the run as a code span, in one line.

@@ -793,6 +793,11 @@ fn what_is_not_covered_is_told() {
         let told = sandbox.flow(args).stdout;
         assert!(told.contains("\n    not covered: vend: "), "{args:?} {told}");
     }
+    let report = sandbox.flow(["report", "r1"]).ok().stdout;
+    assert!(report.contains("; not covered: `vend"), "{report}");
+    let statement = sandbox.flow(["export", "r1", "--format", "in-toto"]).ok().stdout.parse::<Value>().unwrap();
+    let left_out = &statement["predicate"]["configuration"][0]["annotations"]["notCovered"];
+    assert!(left_out[0]["path"].as_str().unwrap().starts_with("vend") && left_out[0]["why"].is_string(), "{statement}");
 }
 
 /// Edits that git does not tell, and what evidence says changed.

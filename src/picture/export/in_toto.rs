@@ -81,6 +81,10 @@ fn configuration(whole: &WholeRun, record: &ActivityRecorded, exec: &Execution, 
         // So that no one takes the words for the command that ran.
         about["annotations"]["masked"] = json!(true);
     }
+    let not_covered = exec.before.as_ref().map(|before| before.not_covered.as_slice()).unwrap_or_default();
+    if !not_covered.is_empty() {
+        about["annotations"]["notCovered"] = json!(not_covered);
+    }
     if !exec.inputs.is_empty() {
         about["annotations"]["inputs"] = json!(exec.inputs);
     }

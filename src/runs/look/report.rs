@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::engine::{Attempt, LeftUndone, RunUsage, held_by, undecided};
 use crate::model::{
-    ActivityStatus, Doing, MissingProof, Number, Question, RunDocument, RunId, RunStatus, SessionId, StateName, Unit,
+    ActivityStatus, Doing, MissingProof, NotCovered, Number, Question, RunDocument, RunId, RunStatus, SessionId, StateName, Unit,
     WorkflowId, command_line,
 };
 use crate::runs::context::Context;
@@ -103,6 +103,9 @@ pub struct ReportedWork {
     pub commit: Option<String>,
     /// The digest of the files on which it ran.
     pub tree: Option<String>,
+    /// Files whose content that digest does not cover.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_covered: Vec<NotCovered>,
     /// The ids of activities whose failures it settles.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub settles: Vec<String>,
@@ -238,6 +241,7 @@ impl ReportedWork {
             exit_code: attempt.exit_code,
             commit: before.filter(|before| before.clean).and_then(|before| before.commit.clone()),
             tree: before.map(|before| before.sha256.clone()),
+            not_covered: before.map(|before| before.not_covered.clone()).unwrap_or_default(),
             settles: attempt.settles.clone(),
             seen_to_fail: None,
         }
