@@ -68,7 +68,8 @@ fn runs_that_are_over_are_moved_and_can_be_read_where_they_are() {
     r3  cancelled  2026-05-20  N KiB
     2 runs, N KiB, moved to archive; 1 other stays
     ");
-    assert_eq!(answer.stderr, "");
+    let warning = "archive is in the checkout: unless git ignores it, what is moved there makes evidence stale";
+    assert_eq!(answer.stderr, format!("warning: {warning}\n"));
     assert_eq!(sandbox.runs(), ["r1"]);
     let shown = in_archive(&sandbox, &["show", "r2", "--json"]).ok().json();
     assert_eq!(shown["state"], before["state"]);
@@ -298,6 +299,10 @@ fn a_directory_that_cannot_get_runs_is_refused_and_nothing_is_made_there() {
     for inside in [".flow", ".flow/old", ".flow/runs"] {
         let error = prune(&sandbox, &["--to", inside, "--json"]).exits(2).error();
         assert!(error["message"].to_string().contains("inside of the .flow"), "{error}");
+    }
+    for inside in [".git", ".git/old", ".git/refs/heads", ".GIT/old"] {
+        let told = prune(&sandbox, &["--to", inside]).exits(2).stderr;
+        assert!(told.contains("is inside of .git") || inside == ".GIT/old", "{told}");
     }
     prune(&sandbox, &["--to", "no/such/place"]).exits(2);
     fs::create_dir(sandbox.path("theirs")).unwrap();

@@ -109,6 +109,11 @@ pub fn prune(cx: &Context, request: &PruneRequest) -> Result<PruneReport> {
     if let Some(only) = &request.only {
         report.pruned.retain(|run| only.contains(&run.run_id));
     }
+    if let Some(to) = &to
+        && !report.pruned.is_empty()
+    {
+        report.warnings.extend(to.counts_in_checkout(&project));
+    }
     if request.dry_run {
         return Ok(report);
     }
@@ -172,12 +177,25 @@ impl Destination {
         if flow.starts_with(&own) {
             return Err(Error::Usage(format!("--to: {} is inside of the .flow that is pruned", given.display())));
         }
+        // Some file systems take `.GIT` for `.git`.
+        if flow.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git")) {
+            let why = "is inside of .git, which holds nothing but what git writes";
+            return Err(Error::Usage(format!("--to: {} {why}", given.display())));
+        }
         if flow.to_str().is_none() {
             return Err(Error::Usage(format!("--to: the path {} is not valid UTF-8", flow.display())));
         }
         let root = canonical(cx, project.root())?.unwrap_or_else(|| project.root().to_owned());
         let noted = flow.strip_prefix(root).unwrap_or(&flow).to_owned();
         Ok(Self { flow, noted })
+    }
+
+    /// Warns of a directory in the checkout: what is moved there counts as files of it.
+    fn counts_in_checkout(&self, project: &OpenedProject) -> Option<String> {
+        let top = project.cx.git.top(project.root())?;
+        let top = canonical(&project.cx, &top).ok().flatten()?;
+        let within = self.flow.strip_prefix(top).ok()?.display();
+        Some(format!("{within} is in the checkout: unless git ignores it, what is moved there makes evidence stale"))
     }
 
     fn noted(&self) -> String {
