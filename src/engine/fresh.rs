@@ -51,7 +51,14 @@ pub struct EvidenceState {
 impl EvidenceState {
     fn fresh() -> Self {
         let changed = Vec::new();
-        Self { freshness: Freshness::Fresh, why: None, changed, more_changed: false, by_itself: false, only_inputs: false }
+        Self {
+            freshness: Freshness::Fresh,
+            why: None,
+            changed,
+            more_changed: false,
+            by_itself: false,
+            only_inputs: false,
+        }
     }
 
     /// What is the same if all of these are fresh, as a part of a sentence.
@@ -146,7 +153,14 @@ fn state_of_files(exec: &Execution, now: &dyn CheckoutFiles) -> EvidenceState {
                    to ignore";
         let why = Some(why.to_owned());
         let (changed, more_changed) = (end.changed.clone(), end.more_changed);
-        return EvidenceState { freshness: Freshness::Stale, why, changed, more_changed, by_itself: true, only_inputs: false };
+        return EvidenceState {
+            freshness: Freshness::Stale,
+            why,
+            changed,
+            more_changed,
+            by_itself: true,
+            only_inputs: false,
+        };
     }
     let (changed, more_changed) = changed(before, present, now);
     let is_told = more_changed || !changed.is_empty();

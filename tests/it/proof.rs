@@ -724,7 +724,8 @@ fn no_session_is_kept_for_a_command_that_it_cannot_run() {
 
 #[test]
 fn where_the_files_cannot_be_told_a_person_is_asked_and_not_for_another_run() {
-    let broken = "git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),sub && mkdir sub && echo x > sub/.git";
+    let broken =
+        "git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),sub && mkdir sub && echo x > sub/.git";
     for damage in ["git config core.worktree ../..", "printf garbage > .git/index", broken] {
         let sandbox = sandbox();
         sandbox.flow(["resume", "r1", "--claim", "--session", "s1"]).ok();
@@ -733,7 +734,11 @@ fn where_the_files_cannot_be_told_a_person_is_asked_and_not_for_another_run() {
         assert_eq!(sandbox.flow(["resume", "r1", "--json"]).ok().json()["verdict"], "continue", "{damage}");
         sandbox.flow(["exec", "--run-id", "r1", "--session", "s1", "test"]).ok();
         let resumed = sandbox.flow(["resume", "r1", "--json"]).exits(4).json();
-        assert_eq!((&resumed["verdict"], &resumed["next"]["command"]), (&json!("needs_human"), &json!(null)), "{damage}");
+        assert_eq!(
+            (&resumed["verdict"], &resumed["next"]["command"]),
+            (&json!("needs_human"), &json!(null)),
+            "{damage}"
+        );
         let reason = resumed["reason"].as_str().unwrap();
         assert!(reason.ends_with("or lets the workflow require it with `fresh: false`"), "{reason}");
         let first = json!({"when": "the files can be told again", "command": "flow exec --run-id r1 test"});
@@ -1076,7 +1081,8 @@ fn a_command_that_runs_in_another_checkout_says_nothing_of_the_project() {
     let verified: Value = serde_json::from_str(answer.stdout.lines().last().unwrap()).unwrap();
     assert_eq!(verified["evidence"][0]["freshness"], "unknown", "{verified:#}");
     // One that the project names runs where the project is, and says so.
-    let from = |dir: &str| shell(&sandbox, &format!("export FLOW_DIR=$PWD/.flow && cd {dir} && flow exec --run-id r1 test"));
+    let from =
+        |dir: &str| shell(&sandbox, &format!("export FLOW_DIR=$PWD/.flow && cd {dir} && flow exec --run-id r1 test"));
     let told = from("../other").exits(1).stderr;
     assert!(told.contains("test runs in ") && told.contains(", and says nothing of the files in "), "{told}");
     assert!(!from(".flow").exits(1).stderr.contains("test runs in "));

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::engine::{Attempt, LeftUndone, RunUsage, held_by, undecided};
 use crate::model::{
-    ActivityStatus, Doing, MissingProof, NotCovered, Number, Question, RunDocument, RunId, RunStatus, SessionId, StateName, Unit,
-    WorkflowId, command_line,
+    ActivityStatus, Doing, MissingProof, NotCovered, Number, Question, RunDocument, RunId, RunStatus, SessionId,
+    StateName, Unit, WorkflowId, command_line,
 };
 use crate::runs::context::Context;
 use crate::runs::error::Result;

@@ -32,7 +32,8 @@ pub(in crate::runs) fn obstacle(project: &OpenedProject, missing: &MissingProof)
     }
     // As with files that it writes: whether the next run could tell them would need a look at all of them.
     if missing.asks_files && last.is_some_and(|last| has_passed(last) && files_before(last).is_err()) {
-        let how = "a person sees to it that flow can tell the files, or lets the workflow require it with `fresh: false`";
+        let how =
+            "a person sees to it that flow can tell the files, or lets the workflow require it with `fresh: false`";
         return Some(Obstacle::UnknownFiles(how.to_owned()));
     }
     None

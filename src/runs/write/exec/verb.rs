@@ -49,13 +49,7 @@ pub fn exec(cx: &Context, request: &ExecRequest) -> Result<ExecReport> {
     let execution = execution(cx, &dir, request, &mask, &before)?;
     let mut warnings = unmatched_inputs(&before);
     if let Some(name) = &request.name {
-        warnings.extend(runs_elsewhere(&project, name));
-    }
-    if let (Some(name), true) = (&request.name, execution.masked) {
-        warnings.push(format!(
-            "{name} has words that look like a secret and are not recorded, so it can prove nothing; give the secret to it in a \
-             variable or a file"
-        ));
+        warnings.extend(warnings_of_named(&project, name, execution.masked));
     }
     let mut watch = None;
     let (begin, told) = transact(&project, &*run, caller.clone(), cx.now(), |tx| {
@@ -160,6 +154,18 @@ fn unmatched_inputs(before: &std::result::Result<PresentTree, String>) -> Vec<St
             Some(own) => format!("--input {glob:?} leads into `{own}`, whose files never count"),
             None => format!("--input {glob:?} names no file of the project now"),
         });
+    }
+    warnings
+}
+
+/// Warnings about a command that the project names.
+fn warnings_of_named(project: &OpenedProject, name: &str, is_masked: bool) -> Vec<String> {
+    let mut warnings: Vec<String> = runs_elsewhere(project, name).into_iter().collect();
+    if is_masked {
+        warnings.push(format!(
+            "{name} has words that look like a secret and are not recorded, so it can prove nothing; give the secret to it in a \
+             variable or a file"
+        ));
     }
     warnings
 }
