@@ -16,6 +16,7 @@ pub(super) const CODES: &[(&str, Severity)] = &[
     ("gitignore_incomplete", Severity::Warning),
     ("gitignore_tracked", Severity::Warning),
     ("gitattributes_incomplete", Severity::Warning),
+    ("prune_note_damaged", Severity::Warning),
     ("schema_outdated", Severity::Warning),
     ("half_made_run", Severity::Warning),
     ("stray_file", Severity::Warning),

@@ -17,6 +17,7 @@ use crate::doctor::tree::{foreign_owner, inside, name_of, odd_kind, quarantine};
 use crate::interviews::{self, SCRIPT_SUFFIX, own_scripts};
 use crate::model::{Explain as _, Help, RunId, WorkflowId, limits};
 use crate::runs::{Error, OpenedProject};
+use crate::store::PrunedRun;
 use crate::store::local::DirLevel;
 use crate::store::local::layout::{
     GITATTRIBUTES, GITATTRIBUTES_FILE, GITIGNORE, GITIGNORE_FILE, INIT_TMP, INTERVIEWS, LOCK, NEW_RUN, OWN_NAMES,
@@ -136,6 +137,8 @@ fn name_in_flow(disk: &dyn Disk, root: &Path, entry: &Entry, trust: Trust, found
         found.add("leftover_file", &entry.path, message);
     } else if name == PRUNED && entry.kind != FileKind::File {
         odd_kind(entry, name, FileKind::File, found).mend(aside);
+    } else if name == PRUNED {
+        pruned_runs(disk, entry, found);
     } else if name == QUARANTINE {
         quarantine(disk, entry, found);
     } else if name == LOCK {
@@ -148,6 +151,30 @@ fn name_in_flow(disk: &dyn Disk, root: &Path, entry: &Entry, trust: Trust, found
             foreign_owner(entry, "the lock", trust, found);
         }
     }
+}
+
+/// Finds lines among the notes of pruned runs that are none: an id that stood there could be given again.
+fn pruned_runs(disk: &dyn Disk, entry: &Entry, found: &mut Findings) {
+    let bytes = match read_plain(disk, &entry.path, limits::PRUNED_BYTES) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            found.add_unread(&entry.path, format!("the file cannot be read: {error}"));
+            return;
+        }
+    };
+    let mut damaged = Vec::new();
+    for (nth, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
+        if !line.trim_ascii().is_empty() && serde_json::from_slice::<PrunedRun>(line).is_err() {
+            damaged.push(nth + 1);
+        }
+    }
+    let Some(first) = damaged.first() else { return };
+    let more = if damaged.len() > 1 { format!(" (and {} more)", damaged.len() - 1) } else { String::new() };
+    let message = format!(
+        "line {first} is damaged{more}: if it named a pruned run, that id can be given again; an older version of the file, \
+         as git may have one, says which"
+    );
+    found.add("prune_note_damaged", &entry.path, message);
 }
 
 /// Checks that a file that git reads has all rules of `wanted`.

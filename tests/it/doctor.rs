@@ -368,6 +368,11 @@ fn damage_of_activity_files_is_found_and_mended() {
 /// What a person has to decide, or to know: it is found, and no repair touches it.
 const LEFT: &[Damage] = &[
     Damage {
+        code: "prune_note_damaged",
+        path: "/pruned.jsonl",
+        hurt: |past| past.put("../../pruned.jsonl", "<<<<<<< ours\n{\"run_id\":\"old\",\"at\":\"2026-05-20T14"),
+    },
+    Damage {
         code: "workflow_invalid",
         path: "/workflows/own.workflow.yaml",
         hurt: |past| past.put("../../workflows/own.workflow.yaml", "phases: [\n"),
@@ -1078,7 +1083,7 @@ fn files_that_are_not_text_are_found_and_stop_nothing_that_does_not_need_them() 
     put("interviews/own.interview.yaml");
     let report = sandbox.flow(["doctor", "--json"]).exits(65).json();
     let codes: Vec<_> = report["findings"].as_array().unwrap().iter().map(|one| one["code"].clone()).collect();
-    assert_eq!(codes, ["script_invalid", "policy_invalid"], "{report}");
+    assert_eq!(codes, ["script_invalid", "policy_invalid", "prune_note_damaged"], "{report}");
     assert_eq!(sandbox.flow(["mode", "list", "--json"]).exits(1).error()["code"], "invalid_policy");
     let asked = sandbox.flow(["interview", "start", "x.md", "--script", "own", "--json"]).exits(1).error();
     assert!(asked["message"].as_str().unwrap().starts_with("the interview in "), "{asked}");
