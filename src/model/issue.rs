@@ -18,12 +18,29 @@ const PART_BYTES: usize = 80;
 
 /// An issue as someone named it. Two of them are compared by their [key](Self::key).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged, expecting = "give a number (42), a key (PROJ-123) or a URL")]
+#[serde(untagged, from = "Written")]
 pub enum Issue {
     /// The number of an issue of the run's own repository.
     Number(u64),
     /// The key of another tracker, or the address of an issue.
     Name(String),
+}
+
+/// An issue as a document or a request has it: a number may be written as a text there.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "give a number (42), a key (PROJ-123) or a URL")]
+enum Written {
+    Number(u64),
+    Name(String),
+}
+
+impl From<Written> for Issue {
+    fn from(written: Written) -> Self {
+        match written {
+            Written::Number(number) => Self::Number(number),
+            Written::Name(text) => Self::of_text(text.trim()),
+        }
+    }
 }
 
 /// A text that does not name an issue.
@@ -47,10 +64,15 @@ impl Issue {
             Value::Number(number) => number.as_u64().filter(|&number| number > 0).map(Self::Number),
             Value::String(text) => match text.trim() {
                 "" => None,
-                text => Some(text.parse().unwrap_or_else(|_| Self::Name(text.to_owned()))),
+                text => Some(Self::of_text(text)),
             },
             _ => None,
         }
+    }
+
+    /// The issue that a text names; a text that names none stays as it is.
+    fn of_text(text: &str) -> Self {
+        text.parse().unwrap_or_else(|_| Self::Name(text.to_owned()))
     }
 
     /// What is written into `context.issue`.
@@ -74,7 +96,11 @@ impl Issue {
                     Some(NumberedItem::Issue(number) | NumberedItem::Either(number)) => number.to_string(),
                     Some(NumberedItem::Request(_)) | None => address,
                 },
-                None => name.clone(),
+                // A caller of the library may have made a name of it: `Name("#42")`.
+                None => match Self::of_text(name) {
+                    Self::Name(same) if same == *name => same,
+                    named => named.key(own),
+                },
             },
         }
     }
@@ -239,6 +265,18 @@ mod tests {
             assert_eq!(key(name), "42", "{name}");
         }
         assert_eq!(key("proj-123"), "PROJ-123");
+    }
+
+    #[test]
+    fn a_number_that_is_written_as_a_text_is_that_number() {
+        for text in ["42", "#42", " #42 "] {
+            assert_eq!(serde_json::from_value::<Issue>(text.into()).unwrap(), Issue::Number(42), "{text}");
+            assert_eq!(Issue::Name(text.to_owned()).key(None), "42", "{text}");
+        }
+        assert_eq!(Issue::Name(" proj-1 ".to_owned()).key(None), "PROJ-1");
+        let kept: Issue = serde_json::from_value("the crash".into()).unwrap();
+        assert_eq!(kept, Issue::Name("the crash".to_owned()));
+        assert!(serde_json::from_value::<Issue>(true.into()).is_err());
     }
 
     #[test]

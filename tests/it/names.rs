@@ -141,6 +141,27 @@ fn all_names_of_an_issue_are_one_issue() {
 }
 
 #[test]
+#[cfg(feature = "mcp")]
+fn the_number_of_an_issue_is_one_issue_for_every_face_however_it_is_written() {
+    let sandbox = repository();
+    let client = crate::mcp::client::Client::of(&sandbox);
+    let begin = |issue: &str| client.answer("flow_start", json!({ "workflow": "debug", "issue": issue }));
+    let run = begin(" #50 ")["data"]["run_id"].as_str().unwrap().to_owned();
+    assert!(run.ends_with("-issue-50"), "{run}");
+    let file = sandbox.path(format!(".flow/runs/{run}/run.yaml"));
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains("issue: 50\n"), "{text}");
+    // As an earlier version wrote it.
+    std::fs::write(&file, text.replace("issue: 50\n", "issue: \"#50\"\n")).unwrap();
+    for same in ["#50", "50", "#50 ", "https://example.com/acme/widgets/issues/50"] {
+        assert_eq!(begin(same)["error"]["code"], "run_open", "{same}");
+        sandbox.flow(["start", "debug", "--issue", same]).exits(1);
+    }
+    let other = start(&sandbox, &["--issue", "51"]);
+    sandbox.flow(["set", &other, "--issue", "#50"]).exits(1);
+}
+
+#[test]
 fn an_issue_that_is_a_text_can_be_written_by_hand_and_set() {
     let sandbox = repository();
     let run = start(&sandbox, &["--issue", "41"]);

@@ -19,20 +19,19 @@ pub(crate) struct SameWork<'a> {
     workflow: &'a str,
 }
 
-/// Refuses an issue or a pull request that no run can be about. Without this, its `run.yaml` would be one that flow refuses.
+/// The issue of a request as it is written into a run. Refuses an issue or a pull request that no run can be about: its
+/// `run.yaml` would be one that flow refuses.
 ///
 /// # Errors
 /// [`Error::Usage`].
-pub(crate) fn refuse_no_work(issue: Option<&Issue>, pr: Option<u64>) -> Result<()> {
-    if let Some(issue) = issue {
-        issue.checked().map_err(|bad| Error::Usage(bad.to_string()))?;
-    }
+pub(crate) fn checked_work(issue: Option<&Issue>, pr: Option<u64>) -> Result<Option<Issue>> {
+    let issue = issue.map(Issue::checked).transpose().map_err(|bad| Error::Usage(bad.to_string()))?;
     match pr {
         Some(number) if !(1..=limits::COUNTER).contains(&number) => Err(Error::Usage(format!(
             "{number} is not a pull request: give a whole number from 1 to {}",
             limits::COUNTER
         ))),
-        _ => Ok(()),
+        _ => Ok(issue),
     }
 }
 

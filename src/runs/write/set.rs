@@ -11,7 +11,7 @@ use crate::model::{EventKind, FieldChange, Issue, RunChanges, RunDocument, RunEd
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::name::open_run_exactly;
-use crate::runs::open::same_work::{SameWork, refuse_no_work, refuse_second_run};
+use crate::runs::open::same_work::{SameWork, checked_work, refuse_second_run};
 use crate::runs::open::select::select_run_to_write;
 use crate::runs::write::transaction::{Transaction, transact};
 
@@ -72,7 +72,8 @@ pub struct SetReport {
 /// [`Error::Refused`] when another session holds the run, `run_file_invalid` when `run.yaml` is written in a way that
 /// cannot be changed safely, [`Error::Store`] when it cannot be written.
 pub fn set(cx: &Context, request: &SetRequest) -> Result<SetReport> {
-    refuse_no_work(request.issue.as_ref(), request.pr)?;
+    let issue = checked_work(request.issue.as_ref(), request.pr)?;
+    let request = &SetRequest { issue, ..request.clone() };
     let project = cx.project()?;
     let caller = cx.caller(request.session.clone(), request.epoch)?;
     let now = cx.now();

@@ -16,7 +16,7 @@ use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::new_project::MadeProject;
 use crate::runs::open::name::IssueKeys;
-use crate::runs::open::same_work::{SameWork, refuse_no_work, refuse_second_run};
+use crate::runs::open::same_work::{SameWork, checked_work, refuse_second_run};
 use crate::runs::open::shared::ask_store;
 use crate::runs::open::view::for_reading;
 use crate::runs::user_state::git_state;
@@ -110,7 +110,8 @@ pub struct StartReport {
 /// [`Error::Store`] when the run cannot be written.
 pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
     let now = cx.clock.now();
-    refuse_no_work(request.issue.as_ref(), request.pr)?;
+    let issue = checked_work(request.issue.as_ref(), request.pr)?;
+    let request = &StartRequest { issue, ..request.clone() };
     let existing = match cx.project() {
         Err(error @ Error::Store(_)) => return Err(error),
         existing => existing.ok(),
