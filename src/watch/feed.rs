@@ -80,7 +80,7 @@ pub fn follow(cx: &Context, watching: &Watching, mut tell: impl FnMut(&WatchMess
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
         for id in keeper.look() {
-            if let Some(message) = known.change(keeper.feed.card(&id), id)
+            if let Some(message) = known.change(&keeper.feed, keeper.feed.card(&id), id)
                 && !tell(&message)
             {
                 return Ok(());
@@ -98,12 +98,12 @@ struct KnownRuns {
 }
 
 impl KnownRuns {
-    fn takes(&self, card: &Card) -> bool {
+    fn takes(&self, feed: &Feed, card: &Card) -> bool {
         let is_asked = match &self.run {
             Some(run) => *run == card.run.head.run_id,
             None => true,
         };
-        is_asked && self.filter.takes(&card.run, || card.reason_to_search())
+        is_asked && feed.takes(&self.filter, card)
     }
 
     /// The runs as they are.
@@ -128,9 +128,9 @@ impl KnownRuns {
     }
 
     /// What to tell of a run that changed or is gone.
-    fn change(&mut self, card: Option<Card>, id: RunId) -> Option<WatchMessage> {
+    fn change(&mut self, feed: &Feed, card: Option<Card>, id: RunId) -> Option<WatchMessage> {
         if let Some(card) = card
-            && self.takes(&card)
+            && self.takes(feed, &card)
         {
             self.ids.insert(id);
             return Some(WatchMessage::Run { card: Box::new(card) });

@@ -151,6 +151,29 @@ fn the_most_urgent_runs_come_first_and_those_that_need_no_person_are_left_out() 
     };
     assert_eq!(ids(&["--attention"]), json!(["third", "first"]));
     assert_eq!(ids(&["--attention", "--search", "staging"]), json!(["third"]));
+    assert_eq!(ids(&["--search", "STAGING"]), json!(["third"]));
+    assert_eq!(ids(&["--search", "has ended"]), json!(["first"]));
+}
+
+#[test]
+fn a_search_finds_the_text_of_the_last_column() {
+    let sandbox = Sandbox::new();
+    let begin = |id: &str, workflow: &str| sandbox.flow(["start", workflow, "--id", id]).ok();
+    begin("failing", "debug");
+    let failed = ["--phase", "preflight", "--status", "failed", "--summary", "the linker ran out of memory"];
+    sandbox.flow(["record-activity", "--run-id", "failing", "--id", "try"].iter().chain(&failed)).ok();
+    begin("blocked", "debug");
+    let blocked = ["--phase", "preflight", "--status", "blocked", "--summary", "no key for the vault"];
+    sandbox.flow(["record-activity", "--run-id", "blocked", "--id", "try"].iter().chain(&blocked)).ok();
+    begin("other", "debug");
+    let listed = sandbox.flow(["list"]).ok().stdout;
+    for (text, run) in [("LINKER", "failing"), ("the vault", "blocked")] {
+        assert!(listed.contains(&text.to_lowercase()), "{listed}");
+        let found = sandbox.flow(["list", "--search", text, "--json"]).ok().json()["runs"].clone();
+        assert_eq!((found.as_array().unwrap().len(), &found[0]["run_id"]), (1, &json!(run)), "{text}");
+        let watched = sandbox.flow(["watch", "--once", "--search", text]).ok().stdout;
+        assert!(watched.contains(run) && !watched.contains("other"), "{watched}");
+    }
 }
 
 #[test]

@@ -125,6 +125,15 @@ fn all_names_of_an_issue_are_one_issue() {
         assert_eq!(refused.error()["message"], format!("{run} is open and is about issue 42 as well"), "{same}");
         assert_eq!(shown(&sandbox, same), run, "{same}");
     }
+    sandbox.flow(["start", "debug", "--id", "nine", "--issue", "9"]).ok();
+    let address = "https://example.com/acme/widgets/issues/9";
+    for (searched, found) in [("#42", &*run), ("42", &run), ("#9", "nine"), (address, "nine")] {
+        let listed = sandbox.flow(["list", "--search", searched, "--json"]).ok().json()["runs"].clone();
+        assert_eq!((listed.as_array().unwrap().len(), &listed[0]["run_id"]), (1, &json!(found)), "{searched}");
+        let watched = sandbox.flow(["watch", "--once", "--search", searched]).ok().stdout;
+        assert!(watched.contains(if found == "nine" { "nine" } else { "issue-42" }), "{searched}: {watched}");
+    }
+    sandbox.flow(["cancel", "nine"]).ok();
     let other = "https://github.com/else/where/issues/42";
     let there = start(&sandbox, &["--issue", other]);
     assert!(there.ends_with("-issue-github-com-else-where-issues-42"), "{there}");

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{RunStatus, named};
-use crate::runs::look::card::{Card, CardGroup};
+use crate::model::{Remote, RunStatus, named};
+use crate::runs::look::card::{Card, CardGroup, says};
 use crate::runs::open::listed::{ListedRun, mentions};
 use crate::runs::open::reading::Unreadable;
 use crate::runs::open::shared::UnseenStore;
@@ -71,9 +71,15 @@ impl CardFilter {
         self.search.is_some() || self.workflow.is_some()
     }
 
-    /// Whether it takes a run that is in its group for this reason. Groups and numbers are for lists.
-    pub(crate) fn takes<'r>(&self, run: &ListedRun, reason: impl FnOnce() -> Cow<'r, str>) -> bool {
-        self.search.as_ref().is_none_or(|text| mentions(run, text) || reason().contains(text.as_str()))
+    /// Whether it takes a run that is in its group for this reason. `own` is the remote of its repository. Groups and numbers
+    /// are for lists.
+    pub(in crate::runs) fn takes<'r>(
+        &self,
+        run: &ListedRun,
+        own: Option<&Remote>,
+        reason: impl FnOnce() -> Cow<'r, str>,
+    ) -> bool {
+        self.search.as_ref().is_none_or(|text| mentions(run, text, own) || says(&reason(), text))
             && (self.workflow.is_none() || self.workflow.as_deref() == Some(run.head.workflow.as_str()))
             && (self.status.is_none() || !run.head.is_over() || self.status == Some(run.head.status))
     }

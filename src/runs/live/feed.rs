@@ -9,11 +9,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use crate::disk::Links;
 use crate::engine::Hold;
-use crate::model::{Explain as _, RunId, RunSummary, Seq, WorkflowId};
+use crate::model::{Explain as _, Issue, Remote, RunId, RunSummary, Seq, WorkflowId};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::live::cards::{CardFilter, CardsOfGroup, CardsReport};
@@ -23,7 +24,7 @@ use crate::runs::live::stats::WorkflowUse;
 use crate::runs::look::card::{Card, CardGroup, assess, holder_life, read_card, reason_of_over};
 use crate::runs::look::outlook::{Definitions, OpenedRun};
 use crate::runs::open::listed::{ListedRun, ShortNames};
-use crate::runs::open::name::refuse_pruned;
+use crate::runs::open::name::{own_remote, refuse_pruned};
 use crate::runs::open::reading::{FromSummary, Unreadable, read_all_with};
 use crate::runs::open::shared::{Sharing, UnseenStore, ask_store, store_away};
 use crate::store::{RefreshScope, RunStamp, StoredRun};
@@ -56,6 +57,8 @@ pub struct Feed {
     /// The least recently used one first.
     observed: Vec<(RunId, ObservedRun)>,
     definitions: Definitions,
+    /// The remote of the repository, once a search has named an issue.
+    remote: OnceLock<Option<Remote>>,
 }
 
 /// A run. Most runs are over, so these take little room.
@@ -137,6 +140,7 @@ impl Feed {
             listed: Vec::new(),
             observed: Vec::new(),
             definitions: Definitions::default(),
+            remote: OnceLock::new(),
         };
         // Stamps first: what changes meanwhile is read again.
         feed.stamps = feed.all_stamps()?;
@@ -425,14 +429,26 @@ impl Feed {
         self.rows.get(id).map(FeedRow::card)
     }
 
+    /// Whether `filter` takes a run.
+    pub(crate) fn takes(&self, filter: &CardFilter, card: &Card) -> bool {
+        filter.takes(&card.run, self.remote_for(filter), || card.reason_to_search())
+    }
+
+    /// The remote that a search compares issues by.
+    fn remote_for(&self, filter: &CardFilter) -> Option<&Remote> {
+        filter.search.as_ref()?.parse::<Issue>().ok()?;
+        self.remote.get_or_init(|| own_remote(&self.project)).as_ref()
+    }
+
     /// The runs that `filter` takes.
     #[must_use]
     pub fn cards(&self, filter: &CardFilter) -> CardsReport {
         let mut taken: BTreeMap<CardGroup, Vec<&FeedRow>> = BTreeMap::new();
         let mut workflows = HashSet::new();
+        let own = self.remote_for(filter);
         for row in self.rows.values() {
             workflows.insert(&row.run().head.workflow);
-            if filter.takes(row.run(), || row.reason()) {
+            if filter.takes(row.run(), own, || row.reason()) {
                 taken.entry(row.group()).or_default().push(row);
             }
         }

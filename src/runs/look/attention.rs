@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::runs::context::Context;
+use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::look::card::{Card, read_card};
 use crate::runs::look::outlook::Definitions;
@@ -51,14 +51,20 @@ pub fn attention(cx: &Context, request: &AttentionRequest) -> Result<AttentionRe
         Err(error) => return Err(error),
     };
     let notes = ask_store(&project, RefreshScope::Open);
+    let (runs, unreadable) = open_cards(&project, *request)?;
+    Ok(AttentionReport { runs, unreadable, worktrees: other_worktrees(cx, RUNS_NAMED), notes })
+}
+
+/// The cards that `attention` shows, as far as they can be read here.
+pub(super) fn open_cards(project: &OpenedProject, request: AttentionRequest) -> Result<(Vec<Card>, Vec<Unreadable>)> {
     let open = project.runs().maybe_open(project.outside().as_deref())?.all_ids();
     let definitions = Definitions::default();
-    let (mut runs, unreadable) = read_runs(&project, &open, |run| {
-        let (card, _) = read_card(&project, run, &definitions)?;
+    let (mut runs, unreadable) = read_runs(project, &open, |run| {
+        let (card, _) = read_card(project, run, &definitions)?;
         // After a checkout the store cannot say which runs are open: it names every run, and most are over.
         let is_wanted = if request.all { card.group.is_open() } else { card.group.needs_a_person() };
         Ok(is_wanted.then_some(card))
     })?;
     runs.sort_by_cached_key(|card| (card.group, Reverse((card.run.head.updated_at, card.run.head.run_id.clone()))));
-    Ok(AttentionReport { runs, unreadable, worktrees: other_worktrees(cx, RUNS_NAMED), notes })
+    Ok((runs, unreadable))
 }

@@ -87,9 +87,10 @@ impl Card {
 
     /// The reason, with what rows show in its place.
     pub(crate) fn reason_to_search(&self) -> Cow<'_, str> {
+        let cause = self.cause.as_ref().map(Cause::in_words);
         let title = self.work.as_ref().and_then(|work| work.title.as_deref());
         let gate = self.next.description.as_deref().filter(|_| self.need == Some(Need::Approval));
-        match title.or(gate) {
+        match cause.as_deref().or(title).or(gate) {
             Some(shown) => format!("{} {shown}", self.reason).into(),
             None => self.reason.as_str().into(),
         }
@@ -118,6 +119,11 @@ impl Card {
             run,
         }
     }
+}
+
+/// Whether a reason has this text, in letters of either case.
+pub(in crate::runs) fn says(reason: &str, text: &str) -> bool {
+    reason.to_lowercase().contains(&text.to_lowercase())
 }
 
 /// Why a run is in the group of those that are over.

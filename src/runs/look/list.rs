@@ -8,15 +8,16 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::model::{Doing, RunStatus, Seq, SessionId, Timestamp, named};
+use crate::model::{Doing, Issue, Remote, RunStatus, Seq, SessionId, Timestamp, named};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
-use crate::runs::look::attention::{AttentionReport, AttentionRequest, attention};
-use crate::runs::look::card::{AT_WORK, Card, READY};
+use crate::runs::look::attention::{AttentionRequest, open_cards};
+use crate::runs::look::card::{AT_WORK, Card, READY, says};
 use crate::runs::look::cause::Need;
 use crate::runs::look::used::{ListUsage, usage_of};
 use crate::runs::look::wait::cards_of;
 use crate::runs::open::listed::{ListedRun, mentions};
+use crate::runs::open::name::own_remote;
 use crate::runs::open::reading::{Unreadable, read_all};
 use crate::runs::open::shared::{Sharing, ask_store};
 use crate::runs::open::worktrees::{OtherWorktree, RUNS_NAMED, other_worktrees, project_around};
@@ -72,13 +73,28 @@ impl ListFilter {
         self.status.iter().any(|status| status.word() == Some(card.word()))
     }
 
-    /// Whether it takes a run, whatever its status is.
+    /// Whether it takes a run, whatever its status and its words are.
     fn takes(&self, run: &ListedRun) -> bool {
         (self.feature.is_none() || self.feature == run.feature)
             && (self.workflow.is_none() || self.workflow.as_deref() == Some(run.head.workflow.as_str()))
             && (self.session.is_none() || self.session == run.session)
-            && self.search.as_ref().is_none_or(|text| mentions(run, text))
             && self.since.is_none_or(|since| run.head.updated_at >= since)
+    }
+
+    /// Whether the files of a run have the text that is searched for.
+    fn finds(&self, run: &ListedRun, own: Option<&Remote>) -> bool {
+        self.search.as_ref().is_none_or(|text| mentions(run, text, own))
+    }
+
+    /// Whether the reason that lists show has it.
+    fn finds_reason(&self, card: &Card) -> bool {
+        self.search.as_ref().is_some_and(|text| says(&card.reason_to_search(), text))
+    }
+
+    /// The remote by which issues are compared, if one is searched for.
+    fn own_remote(&self, project: &OpenedProject) -> Option<Remote> {
+        self.search.as_ref()?.parse::<Issue>().ok()?;
+        own_remote(project)
     }
 }
 
@@ -256,7 +272,7 @@ pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
     let mut notes = ask_store(&project, RefreshScope::All);
     notes.extend(project.runs().hidden()?.iter().map(|hidden| format!("{hidden}; {}", hidden.help())));
     let (mut found, mut unreadable) =
-        if filter.attention { those_in_need(cx, filter)? } else { those_of_files(cx, &project, filter)? };
+        if filter.attention { those_in_need(&project, filter)? } else { those_of_files(cx, &project, filter)? };
     // A run is ten times as long as its key, and would be moved again and again.
     found.sort_by_cached_key(|(run, _)| Reverse((filter.sort.time_of(run), run.head.run_id.clone())));
     found.truncate(filter.limit.unwrap_or(usize::MAX));
@@ -273,11 +289,14 @@ pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
 /// Runs with the position of their last event, and those that cannot be read.
 type FoundRuns = (Vec<(ListedRun, Option<Seq>)>, Vec<Unreadable>);
 
-fn those_in_need(cx: &Context, filter: &ListFilter) -> Result<FoundRuns> {
-    let AttentionReport { runs, unreadable, .. } = attention(&cx.offline(), &AttentionRequest::default())?;
+fn those_in_need(project: &OpenedProject, filter: &ListFilter) -> Result<FoundRuns> {
+    let (cards, unreadable) = open_cards(project, AttentionRequest::default())?;
+    let own = filter.own_remote(project);
     let mut found = Vec::new();
-    for card in runs {
-        if filter.takes(&card.run) && (filter.takes_status(&card.run) || filter.takes_word(&card)) {
+    for card in cards {
+        let has_text = filter.finds(&card.run, own.as_ref()) || filter.finds_reason(&card);
+        let has_status = filter.takes_status(&card.run) || filter.takes_word(&card);
+        if filter.takes(&card.run) && has_text && has_status {
             found.push((card.run, card.last_seq));
         }
     }
@@ -286,25 +305,31 @@ fn those_in_need(cx: &Context, filter: &ListFilter) -> Result<FoundRuns> {
 
 fn those_of_files(cx: &Context, project: &OpenedProject, filter: &ListFilter) -> Result<FoundRuns> {
     let asks_for_words = filter.status.iter().any(|status| status.word().is_some());
-    let (mut found, unreadable) = read_all(project, |summary| {
+    let own = filter.own_remote(project);
+    let (found, unreadable) = read_all(project, |summary| {
         let last = summary.last_seq;
         let run = ListedRun::from(summary);
-        let may_have_word = asks_for_words && !run.head.is_over();
-        (filter.takes(&run) && (may_have_word || filter.takes_status(&run))).then_some((run, last))
+        let (has_status, has_text) = (filter.takes_status(&run), filter.finds(&run, own.as_ref()));
+        let is_open = !run.head.is_over();
+        let may_fit = (has_status || asks_for_words && is_open) && (has_text || is_open);
+        (filter.takes(&run) && may_fit).then_some((run, last, has_status && has_text))
     })?;
-    if !asks_for_words {
-        return Ok((found, unreadable));
-    }
-    // Only a look at all of a run shows the word for it.
-    let unsure = found.iter().filter(|(run, _)| !filter.takes_status(run)).map(|(run, _)| &run.head.run_id);
-    let mut with_word = HashSet::new();
+    // Only a look at all of a run shows its word and its reason.
+    let unsure = found.iter().filter(|(.., is_sure)| !is_sure).map(|(run, ..)| &run.head.run_id);
+    let mut fitting = HashSet::new();
     for card in cards_of(&cx.offline(), unsure)? {
-        if filter.takes_word(&card) {
-            with_word.insert(card.run.head.run_id);
+        let has_text = filter.finds(&card.run, own.as_ref()) || filter.finds_reason(&card);
+        if has_text && (filter.takes_status(&card.run) || filter.takes_word(&card)) {
+            fitting.insert(card.run.head.run_id);
         }
     }
-    found.retain(|(run, _)| filter.takes_status(run) || with_word.contains(&run.head.run_id));
-    Ok((found, unreadable))
+    let mut runs = Vec::with_capacity(found.len());
+    for (run, last, is_sure) in found {
+        if is_sure || fitting.contains(&run.head.run_id) {
+            runs.push((run, last));
+        }
+    }
+    Ok((runs, unreadable))
 }
 
 /// Parses a point in time: RFC 3339, a date, or an age such as `90m`, `12h`, `7d`, `2w`.

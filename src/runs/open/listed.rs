@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::model::{ForkPoint, Issue, RunHead, RunId, RunSummary, SessionId, StateName};
+use crate::model::{ForkPoint, Issue, Remote, RunHead, RunId, RunSummary, SessionId, StateName};
 use crate::runs::open::shared::Sharing;
 use crate::store::Project;
 
@@ -78,11 +78,13 @@ impl ListedRun {
     }
 }
 
-/// Whether a run has this text in what a list shows of it, or is about the issue or pull request of this number.
-pub(in crate::runs) fn mentions(run: &ListedRun, text: &str) -> bool {
+/// Whether a run has this text in what a list shows of it, or is about the issue or pull request that the text names. `own`
+/// is the remote of the runs' repository, without which a number and an address are never the same.
+pub(in crate::runs) fn mentions(run: &ListedRun, text: &str, own: Option<&Remote>) -> bool {
     if let Ok(issue) = text.parse::<Issue>() {
-        let key = Some(issue.key(None));
-        if run.issue.as_ref().map(|issue| issue.key(None)) == key || run.pr.map(|pr| pr.to_string()) == key {
+        let is_about = run.issue.as_ref().is_some_and(|other| other.key(own) == issue.key(own));
+        let pr = issue.pull_request(own);
+        if is_about || pr.is_some() && run.pr == pr {
             return true;
         }
     }

@@ -278,6 +278,11 @@ fn only(given: &str, mut found: Vec<RunId>) -> Result<Option<RunId>> {
     }
 }
 
+/// The remote of the repository that runs are about.
+pub(in crate::runs) fn own_remote(project: &OpenedProject) -> Option<Remote> {
+    project.cx.git.remote(project.root(), || git_state(&project.cx, project.root()))
+}
+
 /// The keys by which the issues of one project are compared. Asks git for the remote at most once, and only if an issue is
 /// named by its address.
 pub(crate) struct IssueKeys<'a> {
