@@ -88,7 +88,7 @@ pub use look::show::{
 };
 pub use look::tries::{ShownActivity, Try, shown_activities};
 pub use look::used::{ListUsage, ListedUsage, WorkflowUsage};
-pub use look::wait::{card_of, cards_of, runs_command};
+pub use look::wait::{card_of, cards_in_worktrees, cards_of, runs_command};
 pub use new_project::{MadePlace, MadeProject};
 pub use new_workflow::{WorkflowNewReport, WorkflowNewRequest, workflow_new};
 pub use open::copies::show_events;

@@ -473,6 +473,51 @@ fn runs_of_other_worktrees_are_named_and_no_suggestion_is_made_twice() {
 }
 
 #[test]
+fn a_run_of_another_worktree_is_told_and_filtered_as_its_own_worktree_does() {
+    let sandbox = repository();
+    start(&sandbox, &["--issue", "7", "--id", "own"]);
+    sandbox.git(&["worktree", "add", "-q", "-b", "side", "../side"]);
+    let there = |args: &[&str]| sandbox.flow([&["-C", "../side"][..], args].concat()).ok();
+    for id in ["asks", "blocked", "failing", "a", "b", "c", "d"] {
+        there(&["start", "debug", "--id", id, "--session", id]);
+    }
+    there(&["block", "asks", "--question", "Which one?", "--session", "asks"]);
+    let failed = ["--phase", "preflight", "--status", "failed", "--summary", "no memory"];
+    there(&[&["record-activity", "--run-id", "failing", "--id", "try", "--session", "failing"], &failed[..]].concat());
+    there(&["session-end", "--session", "failing"]);
+    let waits = ["--phase", "preflight", "--status", "blocked", "--summary", "no key"];
+    there(&[&["record-activity", "--run-id", "blocked", "--id", "try", "--session", "blocked"], &waits[..]].concat());
+    // The rows of other worktrees are further to the right.
+    let rows = |text: &str| -> Vec<String> {
+        let rows = text.lines().filter(|line| line.contains("debug"));
+        rows.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    };
+    assert_eq!(rows(&sandbox.flow(["list", "--worktrees"]).ok().stdout), rows(&there(&["list"]).stdout));
+    let shown = rows(&sandbox.flow(["attention"]).ok().stdout);
+    assert_eq!(shown.len(), 5, "{shown:?}");
+    for (row, (id, word)) in shown.iter().zip([("failing", "failing"), ("blocked", "blocked"), ("asks", "question")]) {
+        assert!(row.contains(id) && row.contains(word), "{shown:?}");
+    }
+    for (filter, wanted) in [
+        (&["--workflow", "debug", "--search", "no key"][..], &["blocked"][..]),
+        (&["--search", "which one"], &["asks"]),
+        (&["--status", "failing"], &["failing"]),
+        (&["--session", "b"], &["b"]),
+        (&["--attention"], &["failing", "blocked", "asks"]),
+        (&["--status", "completed"], &[]),
+        (&["--workflow", "start-issue"], &[]),
+        (&["--limit", "3"], &["d", "c"]),
+        (&["--limit", "1"], &[]),
+        (&["--limit", "0"], &[]),
+    ] {
+        let report = sandbox.flow([&["list", "--json"][..], filter].concat()).ok().json();
+        let runs = report["worktrees"][0]["runs"].as_array().cloned().unwrap_or_default();
+        let named: Vec<_> = runs.iter().map(|run| run["run_id"].as_str().unwrap()).collect();
+        assert_eq!(named, wanted, "{filter:?}");
+    }
+}
+
+#[test]
 fn what_flow_prints_has_no_bare_number_sign() {
     let sandbox = repository();
     start(&sandbox, &["--issue", "42", "--goal", "the # of things"]);

@@ -2,7 +2,7 @@
 
 use crate::cli::args::ListArgs;
 use crate::cli::cmd::look::usage::usage_or_dash;
-use crate::cli::cmd::run_rows::{no_project, rows, short_names};
+use crate::cli::cmd::run_rows::{Looked, no_project, rows, short_names};
 use crate::cli::cmd::worktrees;
 use crate::cli::out::{CliResult, Out};
 use crate::cli::page::TextPage;
@@ -51,7 +51,10 @@ pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> CliResult {
     let open = report.runs[..shown].iter().filter(|run| !out.is_json() && !run.head.is_over());
     let cards = runs::cards_of(&cx.offline(), open.map(|run| &run.head.run_id))?;
     let names = short_names(cx, report.runs[..shown].iter().map(|run| &run.head.run_id));
-    let exit = out.answer(&report, |page| fill(&report, &names, &cards, shown, now, page));
+    let exit = out.answer(&report, |page| {
+        fill(&report, &names, &cards, shown, now, page);
+        worktrees::show(&report.worktrees, &runs::cards_in_worktrees(cx, &report.worktrees), now, page);
+    });
     if shown < report.runs.len() {
         let more = report.runs.len() - shown;
         out.aside(&format!("{more} more; `flow list --limit {}` shows all\n", report.runs.len()));
@@ -61,11 +64,10 @@ pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> CliResult {
 
 fn fill(report: &ListReport, names: &ShortNames, cards: &[Card], shown: usize, now: Timestamp, page: &mut TextPage) {
     page.cut_long_values();
-    rows(&report.runs[..shown], names, cards, now, 0, page);
+    rows(&report.runs[..shown], names, Looked::All(cards), now, 0, page);
     if let Some(used) = &report.usage {
         usage(used, names, shown, page);
     }
-    worktrees::show(&report.worktrees, now, page);
 }
 
 /// What the work of the shown runs used, then that of all listed runs.

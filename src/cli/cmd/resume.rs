@@ -63,7 +63,7 @@ fn fill(report: &ResumeReport, now: Timestamp, page: &mut TextPage) {
     }
     work(report, page);
     surroundings(report, page);
-    worktrees::show(&report.worktrees, now, page);
+    worktrees::show(&report.worktrees, &[], now, page);
 }
 
 fn next(report: &ResumeReport, page: &mut TextPage) {

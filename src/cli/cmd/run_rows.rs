@@ -32,11 +32,28 @@ pub(super) fn no_project(cx: &Context) -> Option<String> {
     }
 }
 
+/// The runs of a list that were looked at.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Looked<'a> {
+    /// All that could be: the file of another one tells how it stands.
+    All(&'a [Card]),
+    /// Some: of another one that is open it is not known how it stands, and its file could contradict what its own worktree
+    /// says.
+    Some(&'a [Card]),
+}
+
+impl<'a> Looked<'a> {
+    fn card(self, run: &ListedRun) -> Option<&'a Card> {
+        let (Self::All(cards) | Self::Some(cards)) = self;
+        cards.iter().find(|card| card.run.head.run_id == run.head.run_id)
+    }
+}
+
 /// One line for each run of a list. What it waits for is that of its card, if that was read.
 pub(super) fn rows(
     runs: &[ListedRun],
     names: &ShortNames,
-    cards: &[Card],
+    looked: Looked<'_>,
     now: Timestamp,
     indent: usize,
     page: &mut TextPage,
@@ -48,7 +65,7 @@ pub(super) fn rows(
     const REASON: usize = 6;
     let mut table = Vec::new();
     for run in runs {
-        let card = cards.iter().find(|card| card.run.head.run_id == run.head.run_id);
+        let card = looked.card(run);
         let reason = match card {
             Some(card) if card.need.is_some() || card.work.is_some() => waits_for(card, now),
             _ => or_empty(run.head.blocked_reason.as_ref().or(run.feature.as_ref())),
@@ -57,7 +74,7 @@ pub(super) fn rows(
             brief(&run.title()).into_owned(),
             names.of_run(&run.head.run_id).to_owned(),
             run.head.workflow.to_string(),
-            word(run, card).to_owned(),
+            word(run, card, looked).to_owned(),
             place_of(run, card),
             age(run.head.updated_at, now),
             brief(&reason).into_owned(),
@@ -80,11 +97,12 @@ pub(super) fn rows(
 }
 
 /// How a run stands, in the word that every list has for it. Without a card it is as near to that as the file of the run.
-fn word(run: &ListedRun, card: Option<&Card>) -> &'static str {
-    if let Some(card) = card {
-        return card.word();
+fn word(run: &ListedRun, card: Option<&Card>, looked: Looked<'_>) -> &'static str {
+    match (card, looked) {
+        (Some(card), _) => card.word(),
+        (None, Looked::Some(_)) if !run.head.is_over() => "open",
+        (None, _) => word_by_file(&run.head),
     }
-    word_by_file(&run.head)
 }
 
 /// The word for how a run stands, as far as its file tells.

@@ -1,10 +1,10 @@
 //! The open runs of the repository's other worktrees.
 
-use crate::cli::cmd::run_rows::rows;
+use crate::cli::cmd::run_rows::{Looked, rows};
 use crate::cli::out::Out;
 use crate::cli::page::TextPage;
 use crate::model::Timestamp;
-use crate::runs::OtherWorktree;
+use crate::runs::{Card, OtherWorktree};
 
 /// One line that says how many runs are open in other worktrees and are not shown.
 pub(super) fn hint(worktrees: &[OtherWorktree], out: &mut Out) {
@@ -19,14 +19,15 @@ pub(super) fn hint(worktrees: &[OtherWorktree], out: &mut Out) {
     out.aside(&format!("{runs} open in other worktrees; --worktrees shows them\n"));
 }
 
-/// Each worktree, and its runs.
-pub(super) fn show(worktrees: &[OtherWorktree], now: Timestamp, page: &mut TextPage) {
-    for worktree in worktrees {
+/// Each worktree, and its runs. `cards` has those that were looked at, for each worktree.
+pub(super) fn show(worktrees: &[OtherWorktree], cards: &[Vec<Card>], now: Timestamp, page: &mut TextPage) {
+    for (nth, worktree) in worktrees.iter().enumerate() {
         if let Some(error) = &worktree.error {
             page.line(&format!("  in worktree {}: {error}", worktree.path.display()));
         } else if !worktree.runs.is_empty() {
             page.line(&format!("  in worktree {}", worktree.path.display()));
         }
-        rows(&worktree.runs, &worktree.names, &[], now, 4, page);
+        let cards = cards.get(nth).map(Vec::as_slice).unwrap_or_default();
+        rows(&worktree.runs, &worktree.names, Looked::Some(cards), now, 4, page);
     }
 }

@@ -1,6 +1,7 @@
 //! `attention`: what the open runs need, those first that need a person.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,9 +10,10 @@ use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::look::card::{Card, read_card};
 use crate::runs::look::outlook::Definitions;
+use crate::runs::look::wait::{LOOKED_AT, cards_of};
 use crate::runs::open::reading::{Unreadable, read_runs};
 use crate::runs::open::shared::ask_store;
-use crate::runs::open::worktrees::{OtherWorktree, RUNS_NAMED, other_worktrees, project_around};
+use crate::runs::open::worktrees::{NamedRuns, OtherWorktree, RUNS_NAMED, newest_open, project_around, worktrees_with};
 use crate::store::RefreshScope;
 
 /// Which runs to tell about.
@@ -45,14 +47,32 @@ pub fn attention(cx: &Context, request: &AttentionRequest) -> Result<AttentionRe
     let project = match cx.project() {
         Ok(project) => project,
         Err(Error::NoProject { around, .. }) => {
-            let (worktrees, notes) = (other_worktrees(cx, RUNS_NAMED), project_around(around.as_deref(), "attention"));
+            let (worktrees, notes) = (open_elsewhere(cx), project_around(around.as_deref(), "attention"));
             return Ok(AttentionReport { runs: Vec::new(), unreadable: Vec::new(), worktrees, notes });
         }
         Err(error) => return Err(error),
     };
     let notes = ask_store(&project, RefreshScope::Open);
     let (runs, unreadable) = open_cards(&project, *request)?;
-    Ok(AttentionReport { runs, unreadable, worktrees: other_worktrees(cx, RUNS_NAMED), notes })
+    Ok(AttentionReport { runs, unreadable, worktrees: open_elsewhere(cx), notes })
+}
+
+/// The open runs of other worktrees: those that need a person first, then the newest.
+fn open_elsewhere(cx: &Context) -> Vec<OtherWorktree> {
+    worktrees_with(cx, NamedRuns::of_each(RUNS_NAMED), |project, named| {
+        let mut there = newest_open(project, LOOKED_AT)?;
+        let mut in_need = HashSet::new();
+        if there.runs.len() > 1 {
+            for card in cards_of(&project.cx, there.runs.iter().map(|run| &run.head.run_id))? {
+                if card.group.needs_a_person() {
+                    in_need.insert(card.run.head.run_id);
+                }
+            }
+        }
+        there.runs.sort_by_key(|run| !in_need.contains(&run.head.run_id));
+        there.runs.truncate(named);
+        Ok(there)
+    })
 }
 
 /// The cards that `attention` shows, as far as they can be read here.

@@ -20,7 +20,9 @@ use crate::runs::open::listed::{ListedRun, mentions};
 use crate::runs::open::name::own_remote;
 use crate::runs::open::reading::{Unreadable, read_all};
 use crate::runs::open::shared::{Sharing, ask_store};
-use crate::runs::open::worktrees::{OtherWorktree, RUNS_NAMED, other_worktrees, project_around};
+use crate::runs::open::worktrees::{
+    NamedRuns, OpenThere, OtherWorktree, RUNS_NAMED, newest_open, project_around, worktrees_with,
+};
 use crate::store::RefreshScope;
 
 /// Which runs to list; the default is all.
@@ -260,11 +262,10 @@ pub struct ListReport {
 /// # Errors
 /// [`crate::runs::Error::Store`] when the project cannot be read; a single unreadable run is in the report.
 pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
-    let named = if filter.worktrees { usize::MAX } else { RUNS_NAMED };
     let project = match cx.project() {
         Ok(project) => project,
         Err(Error::NoProject { around, .. }) => {
-            let (worktrees, notes) = (other_worktrees(cx, named), project_around(around.as_deref(), "list"));
+            let (worktrees, notes) = (listed_elsewhere(cx, filter, 0), project_around(around.as_deref(), "list"));
             return Ok(ListReport { runs: Vec::new(), unreadable: Vec::new(), worktrees, usage: None, notes });
         }
         Err(error) => return Err(error),
@@ -283,7 +284,29 @@ pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
         runs.push(ListedRun { sharing, ..run });
     }
     let usage = if filter.usage { Some(usage_of(&project, &runs, &mut unreadable)?) } else { None };
-    Ok(ListReport { runs, unreadable, worktrees: other_worktrees(cx, named), usage, notes })
+    let worktrees = listed_elsewhere(cx, filter, runs.len());
+    Ok(ListReport { runs, unreadable, worktrees, usage, notes })
+}
+
+/// The open runs of other worktrees that the filter takes. `listed` runs are in the list already.
+fn listed_elsewhere(cx: &Context, filter: &ListFilter, listed: usize) -> Vec<OtherWorktree> {
+    let each = if filter.worktrees { usize::MAX } else { RUNS_NAMED };
+    let named = NamedRuns { each, all: filter.limit.unwrap_or(usize::MAX).saturating_sub(listed) };
+    if filter.is_all() && filter.sort == ListOrder::Started {
+        return worktrees_with(cx, named, newest_open);
+    }
+    worktrees_with(cx, named, |project, named| {
+        let (mut found, unreadable) = if filter.attention {
+            those_in_need(project, filter)?
+        } else {
+            those_of_files(&project.cx, project, filter)?
+        };
+        found.retain(|(run, _)| !run.head.is_over());
+        found.sort_by_cached_key(|(run, _)| Reverse((filter.sort.time_of(run), run.head.run_id.clone())));
+        let open_runs = found.len();
+        let runs = found.into_iter().take(named).map(|(run, _)| run).collect();
+        Ok(OpenThere { open_runs, runs, error: unreadable.first().map(Unreadable::in_words) })
+    })
 }
 
 /// Runs with the position of their last event, and those that cannot be read.

@@ -8,6 +8,7 @@ use crate::runs::look::outlook::Definitions;
 use crate::runs::open::checkout::{elsewhere, may_be_elsewhere};
 use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::recap::for_deciding;
+use crate::runs::open::worktrees::OtherWorktree;
 use crate::runs::write::begun::has_command_at_work;
 
 /// What the run `id` needs now, by its whole id.
@@ -31,6 +32,22 @@ pub fn runs_command(cx: &Context, id: &str) -> Result<bool> {
     let project = cx.project()?;
     let view = for_deciding(&project, &*open_run_exactly(&project, id)?)?;
     Ok(has_command_at_work(&project, &view.history))
+}
+
+/// How many runs of another worktree are looked at: that takes longer than to read their files.
+pub(in crate::runs) const LOOKED_AT: usize = 100;
+
+/// What the named runs of other worktrees need now, one list for each worktree. Of very many, the first ones are looked at.
+#[must_use]
+pub fn cards_in_worktrees(cx: &Context, worktrees: &[OtherWorktree]) -> Vec<Vec<Card>> {
+    let mut all = Vec::new();
+    for worktree in worktrees {
+        let there = cx.in_project(&worktree.path).locally();
+        let named = worktree.runs.iter().take(LOOKED_AT).map(|run| &run.head.run_id);
+        // What cannot be read there is told with the worktree.
+        all.push(cards_of(&there, named).unwrap_or_default());
+    }
+    all
 }
 
 /// What these runs need now; those that are gone or cannot be read are left out.

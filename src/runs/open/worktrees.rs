@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::model::{Explain as _, Suggestion};
-use crate::runs::context::Context;
+use crate::model::{Explain, Suggestion};
+use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
 use crate::runs::open::listed::{ListedRun, ShortNames};
 use crate::runs::open::own_files::below_top;
@@ -61,38 +61,72 @@ pub(crate) fn project_around(root: Option<&Path>, verb: &'static str) -> Vec<Str
     vec![format!("the repository around this one has a .flow; `{there}` looks there")]
 }
 
+/// Open runs of another worktree.
+pub(crate) struct OpenThere {
+    /// How many there are.
+    pub(crate) open_runs: usize,
+    /// Those that are named, in their order.
+    pub(crate) runs: Vec<ListedRun>,
+    /// Why others are missing.
+    pub(crate) error: Option<String>,
+}
+
+/// How many runs of other worktrees are named.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NamedRuns {
+    /// Of each worktree.
+    pub(crate) each: usize,
+    /// Of all together.
+    pub(crate) all: usize,
+}
+
+impl NamedRuns {
+    /// As many of each worktree.
+    pub(crate) fn of_each(each: usize) -> Self {
+        Self { each, all: usize::MAX }
+    }
+}
+
 /// The other worktrees with open runs, and the newest of these runs. Asks git nothing.
 pub(crate) fn other_worktrees(cx: &Context, named: usize) -> Vec<OtherWorktree> {
+    worktrees_with(cx, NamedRuns::of_each(named), newest_open)
+}
+
+/// The other worktrees with open runs that `open_there` takes, which gets how many it has to name.
+pub(crate) fn worktrees_with(
+    cx: &Context,
+    mut named: NamedRuns,
+    open_there: impl Fn(&OpenedProject, usize) -> Result<OpenThere>,
+) -> Vec<OtherWorktree> {
     let mut others = Vec::new();
     for (path, cx) in in_other_worktrees(cx) {
-        match open_runs(&cx, path.clone(), named) {
-            Ok(worktree) if worktree.open_runs == 0 && worktree.error.is_none() => {}
-            Ok(worktree) => others.push(worktree),
-            Err(error) => {
-                let error = Some(error.one_line());
-                others.push(OtherWorktree {
-                    path,
-                    open_runs: 0,
-                    runs: Vec::new(),
-                    names: ShortNames::default(),
-                    error,
-                });
-            }
+        let project = cx.project();
+        let found = project.as_ref().map_err(Explain::one_line).and_then(|project| {
+            let room = named.each.min(named.all);
+            open_there(project, room).map_err(|error| error.one_line())
+        });
+        let there = found.unwrap_or_else(|error| OpenThere { open_runs: 0, runs: Vec::new(), error: Some(error) });
+        if there.open_runs == 0 && there.error.is_none() {
+            continue;
         }
+        named.all -= there.runs.len().min(named.all);
+        let OpenThere { open_runs, runs, error } = there;
+        let names = match &project {
+            Ok(project) => ShortNames::of(project, runs.iter().map(|run| &run.head.run_id)),
+            Err(_) => ShortNames::default(),
+        };
+        others.push(OtherWorktree { path, open_runs, runs, names, error });
     }
     others
 }
 
-/// The open runs of a project, and why others are missing.
-fn open_runs(cx: &Context, path: PathBuf, named: usize) -> Result<OtherWorktree> {
-    let project = cx.project()?;
-    let found = Runs::read_open(&project)?;
+/// The newest open runs of a project.
+pub(crate) fn newest_open(project: &OpenedProject, named: usize) -> Result<OpenThere> {
+    let found = Runs::read_open(project)?;
     let error = match found.unreadable.first() {
         Some(run) => Some(run.in_words()),
         None => passed_over_in_words(found.passed_over),
     };
-    let open_runs = found.open().count();
-    let runs: Vec<_> = found.open().take(named).cloned().map(ListedRun::from).collect();
-    let names = ShortNames::of(&project, runs.iter().map(|run| &run.head.run_id));
-    Ok(OtherWorktree { path, open_runs, runs, names, error })
+    let runs = found.open().take(named).cloned().map(ListedRun::from).collect();
+    Ok(OpenThere { open_runs: found.open().count(), runs, error })
 }

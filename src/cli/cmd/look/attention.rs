@@ -73,7 +73,7 @@ fn fill(cx: &Context, report: &AttentionReport, now: Timestamp, page: &mut TextP
         fitted(cards.iter().map(|card| row(card, &names, now)).collect(), &STEPS, 2, page);
     }
     unreadable(&report.unreadable, page);
-    worktrees::show(&report.worktrees, now, page);
+    worktrees::show(&report.worktrees, &runs::cards_in_worktrees(cx, &report.worktrees), now, page);
 }
 
 fn heading(page: &mut TextPage, group: CardGroup, runs: usize) {
