@@ -57,7 +57,9 @@ pub use past::fork::requests_of;
 pub(crate) use past::fork::taken_over;
 pub use past::history::{History, NoTrail, ProofCheck, Trail};
 pub(crate) use past::history::{Hold, UnitWork};
-pub(crate) use past::interviews::{BegunInterview, begun_about, interview_activity, interview_unit, may_be_interview};
+pub(crate) use past::interviews::{
+    BegunInterview, all_asked, begun_about, interview_activity, interview_unit, is_all_asked, may_be_interview,
+};
 pub(crate) use past::phases::SkippedPhase;
 pub use past::progress::{Progress, progress};
 pub use past::recap::{RECENT, Recap};

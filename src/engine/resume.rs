@@ -7,6 +7,7 @@ mod plan;
 use crate::engine::doubt::in_doubt;
 use crate::engine::gate_rules::turn_of_held;
 use crate::engine::leave::is_strict;
+use crate::engine::past::interviews::is_all_asked;
 use crate::engine::past::units::UnitsAlone;
 use crate::engine::refusal::needs_approval;
 use crate::engine::resume::notes::notes;
@@ -146,8 +147,10 @@ fn find_verdict(
             0 => String::new(),
             more => format!(" (and {})", counted(more, "more question")),
         };
+        let has_all = history.document_of(question).is_some_and(|document| is_all_asked(question, document));
+        let waits = if has_all { "has its answers" } else { "waits for an answer" };
         // Before the prompt, which lists may cut.
-        let reason = format!("`{}`{who} waits for an answer{more}: {}", question.step, question.prompt);
+        let reason = format!("`{}`{who} {waits}{more}: {}", question.step, question.prompt);
         return (Verdict::NeedsHuman, reason, next(Action::Answer));
     }
     // The end of a run closes its questions, and the interview goes on when the run does.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::codec::digest;
-use crate::engine::{BegunInterview, History, begun_about, interview_activity, interview_unit};
+use crate::engine::{BegunInterview, History, all_asked, begun_about, interview_activity, interview_unit};
 use crate::interviews::document_file::{DocumentFile, script_of};
 use crate::interviews::error::{Error, Result};
 use crate::interviews::known::note;
@@ -281,9 +281,7 @@ impl Link<'_> {
             Step::Open { number, question } | Step::Ask { number, question } => {
                 (Some(*number), self.prompt(*number, standing, &question.asked))
             }
-            Step::Complete | Step::Nothing => {
-                (None, format!("all questions about {} are asked; it is to be finished", self.document))
-            }
+            Step::Complete | Step::Nothing => (None, all_asked(&self.document)),
         };
         let mut unknown = Vec::new();
         for entry in &standing.pad.entries {

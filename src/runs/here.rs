@@ -95,6 +95,14 @@ pub(in crate::runs) fn interview_command(
     ))
 }
 
+/// The command that finishes an interview.
+pub(in crate::runs) fn finish_command(project: &OpenedProject, document: &str) -> Suggestion {
+    let path = project.root().join(document);
+    let place = place_from(project, path.parent().unwrap_or(project.root()));
+    let named = named_here(project, Path::new(document));
+    Suggestion::flow("interview finish").value(named).in_project(place.as_deref())
+}
+
 /// The directories in which a project is looked for, as errors name them.
 #[cfg(feature = "mcp")]
 pub(crate) fn places_to_look(cx: &Context) -> Vec<PathBuf> {

@@ -990,8 +990,11 @@ fn the_run_of_an_interview_knows_what_is_open() {
     let told: Vec<_> = answers(&sandbox, "r1");
     assert_eq!(told, ["Tasks.", "Managers.", "Speed.", "(skipped) ask Ada"]);
     interview(&sandbox, &["answer", DOC, "--question", "5", "Ten teams."]).ok();
-    let reason = sandbox.flow(["resume", "r1", "--json"]).exits(4).json()["reason"].clone();
-    assert!(reason.as_str().unwrap().contains("all questions about docs/charter.md are asked"), "{reason}");
+    let resumed = sandbox.flow(["resume", "r1", "--json"]).exits(4).json();
+    let reason = resumed["reason"].as_str().unwrap();
+    insta::assert_snapshot!(reason, @"`preflight` (interview docs/charter.md) has its answers: all questions about docs/charter.md are asked; it is to be finished");
+    let ways = resumed["next"]["alternatives"].as_array().unwrap();
+    assert_eq!((ways.len(), &ways[0]["command"]), (1, &json!("flow interview finish docs/charter.md")));
     interview(&sandbox, &["finish", DOC]).ok();
     let resumed = sandbox.flow(["resume", "r1", "--json"]).ok().json();
     assert_eq!(resumed["completed"][0]["status"], "passed");

@@ -29,6 +29,16 @@ pub(crate) fn begun_about(document: &str) -> String {
     format!("{ABOUT}{document}")
 }
 
+/// What the run waits for once all questions of an interview have answers.
+pub(crate) fn all_asked(document: &str) -> String {
+    format!("all questions about {document} are asked; it is to be finished")
+}
+
+/// Whether the interview about `document` has all its answers, as far as the run was told.
+pub(crate) fn is_all_asked(question: &Question, document: &str) -> bool {
+    question.is_of_interview() && question.asks(&all_asked(document))
+}
+
 /// The name of the activity for the first interview about a document in a run; a number follows for further ones.
 pub(crate) fn interview_activity(document: &str) -> String {
     let path = Path::new(document).with_extension("");

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::catalog::CatalogError;
-use crate::engine::{self, Action, Drift, History, HoldState, Outlook, Plan, RunState, Verdict};
+use crate::engine::{self, Action, Drift, History, HoldState, Outlook, Plan, RunState, Verdict, is_all_asked};
 use crate::machine::{Difference, Machine};
 use crate::model::{Execution, MissingProof, RunId, StateName, Suggestion, WorkflowId};
 use crate::runs::advice::{adopt, advice, bring_back, share, unknown_driver};
@@ -16,7 +16,7 @@ use crate::runs::alternative::{Advice, Alternative};
 use crate::runs::commands::{NamedNow, reopen};
 use crate::runs::context::OpenedProject;
 use crate::runs::driver::Driver;
-use crate::runs::here::{interview_command, place_of_caller};
+use crate::runs::here::{finish_command, interview_command, place_of_caller};
 use crate::runs::look::driven::driver_from_here;
 use crate::runs::look::life::lives;
 use crate::runs::open::checkout::{places_of_lost, places_with, ways_back};
@@ -210,6 +210,10 @@ pub(super) fn next_steps(opened: OpenedRun<'_>, outlook: &Outlook<'_>, plan: &Pl
     if let Some(document) = asked_in(&view.history, plan) {
         advice.alternatives.clear();
         match interview_command(project, run.id(), document) {
+            Ok(_) if has_all_answers(&view.history, document) => {
+                let when = format!("all questions of {document} have answers");
+                advice.alternatives.push(Alternative::new(when, finish_command(project, document)));
+            }
             Ok(command) => {
                 let when = format!("a person is here to answer the questions of {document}");
                 advice.alternatives.push(Alternative::new(when, command));
@@ -284,6 +288,12 @@ fn asked_in<'h>(history: &'h History, plan: &Plan) -> Option<&'h str> {
         Some(question) => history.document_of(question),
         None => Some(history.begun_interviews().first()?.document),
     }
+}
+
+/// Whether the run knows that the interview about the document has all its answers.
+fn has_all_answers(history: &History, document: &str) -> bool {
+    let question = history.state().document().state.questions.last();
+    question.is_some_and(|question| is_all_asked(question, document))
 }
 
 /// The path in the project of the document whose interview was given up, where the run is to go on with that work.
