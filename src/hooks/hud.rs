@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::hooks::hook::READING;
 use crate::hooks::payload::{HostInput, Payload};
-use crate::model::{Explain as _, ModeName, SessionId};
+use crate::model::{Explain as _, ModeName, RunId, SessionId};
 use crate::modes::{self, ModeListRequest, ModeScope};
 use crate::runs::{self, Context, OpenWork, OtherWorktree, Overview, RunPosition, ShortNames, Unreadable, UnseenStore};
 
@@ -50,6 +50,9 @@ pub struct HudReport {
     pub others: usize,
     /// Runs that cannot be read.
     pub unreadable: Vec<Unreadable>,
+    /// Their names.
+    #[serde(skip)]
+    pub(crate) names: ShortNames,
     /// Other worktrees of the repository in which runs are open.
     pub worktrees: Vec<OtherWorktree>,
     /// The store that the project names and whose runs are not seen.
@@ -72,6 +75,8 @@ pub fn hud(cx: &Context, request: &HudRequest) -> runs::Result<HudReport> {
     let mut report = HudReport { unreadable, worktrees, ..HudReport::default() };
     let Ok(project) = cx.project() else { return Ok(report) };
     report.unseen_store = UnseenStore::of(&project);
+    let unread: Vec<_> = report.unreadable.iter().filter_map(|run| RunId::new(run.run_id.as_str()).ok()).collect();
+    report.names = ShortNames::of(&project, &unread);
     let scope = ModeScope { session, ..ModeScope::default() };
     match modes::list_here(cx, &ModeListRequest { scope, all: false }) {
         Ok(listed) => {

@@ -105,7 +105,7 @@ pub(crate) use open::select::run_in_environment;
 pub use open::shared::{SharedAsOf, Sharing, UnseenStore};
 pub(crate) use open::work::OpenWork;
 pub use open::worktrees::OtherWorktree;
-pub(crate) use open::worktrees::{in_other_worktrees, other_worktrees};
+pub(crate) use open::worktrees::{in_other_worktrees, other_worktrees, place_name};
 pub(crate) use path::{path_argument, without_dots};
 pub use person::refuse_agents;
 pub(crate) use sessions::begin::{Beginning, begin_session, give_runs, prompt_session};

@@ -470,6 +470,18 @@ fn runs_of_other_worktrees_are_named_and_no_suggestion_is_made_twice() {
     }
     let line = sandbox.flow(["hud"]).ok().stdout;
     assert!(line.trim_end().ends_with("+ beside@side"), "{line}");
+    for command in [&["show"][..], &["cancel"], &["resume"]] {
+        let refused = sandbox.flow([command, &["beside@side", "--json"]].concat()).exits(3).error();
+        assert_eq!(refused["code"], "run_not_found");
+        let help = refused["help"].as_str().unwrap();
+        let way = help.split('`').nth(1).unwrap();
+        let words: Vec<_> = way.split(' ').skip(1).collect();
+        sandbox.flow(words).ok();
+    }
+    let broken = start(&sandbox, &["--issue", "8"]);
+    std::fs::write(sandbox.run_dir(&broken).join("run.yaml"), "state: [").unwrap();
+    let line = sandbox.flow(["hud"]).ok().stdout;
+    assert!(line.contains("issue-8  unreadable") && !line.contains(&broken), "{line}");
 }
 
 #[test]

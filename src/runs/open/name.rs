@@ -4,14 +4,15 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
-use crate::model::{Issue, Kind, Problem, Remote, RunId, RunSummary, first_few, quoted};
+use crate::model::{Help, Issue, Kind, Problem, Remote, RunId, RunSummary, Suggestion, first_few, quoted};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::open::checkout::{may_be_elsewhere, on_another_branch};
 use crate::runs::open::reading::{Runs, read_all, reasons};
 use crate::runs::open::shared::{brings_news, request_to_read};
 use crate::runs::open::sparse::{refuse_left_out_name, refuse_left_out_run};
-use crate::runs::open::worktrees::in_other_worktrees;
+use crate::runs::open::worktrees::{in_other_worktrees, place_name};
+use crate::runs::path::path_argument;
 use crate::runs::user_state::git_state;
 use crate::store::{Project, RefreshScope, StoredRun};
 
@@ -69,7 +70,9 @@ fn open_known_run(project: &OpenedProject, given: &str, purpose: Purpose) -> Res
     let suggestion = match open_run_exactly(project, given) {
         Err(Error::NoSuchRun { suggestion, .. }) => suggestion,
         // `#42` is not an id.
-        Err(Error::Name(bad)) if given.parse::<Issue>().is_err() => return Err(bad.into()),
+        Err(Error::Name(bad)) if given.parse::<Issue>().is_err() => {
+            return Err(named_by_hud(project, given).unwrap_or_else(|| bad.into()));
+        }
         Err(Error::Name(_)) => None,
         found => return found,
     };
@@ -92,6 +95,15 @@ fn run_named_otherwise(project: &OpenedProject, given: &str, purpose: Purpose) -
         return Ok(Some(id));
     }
     run_like(project, given, purpose)
+}
+
+/// That a name is one of another worktree, as a status line shows it: `fix@side`.
+fn named_by_hud(project: &OpenedProject, given: &str) -> Option<Error> {
+    let (name, place) = given.rsplit_once('@')?;
+    let (root, _) = in_other_worktrees(&project.cx).into_iter().find(|(root, _)| place_name(root) == place)?;
+    let message = format!("{given} is the run {name} of another worktree");
+    let there = Suggestion::flow("show").value(name).in_project(Some(&path_argument(&root)));
+    Some(Problem::new(Kind::NotFound, "run_not_found", message).help(Help::from("name it there: ") + there).into())
 }
 
 /// The other worktree of the repository in which `given` names a run.

@@ -51,6 +51,11 @@ pub(crate) fn in_other_worktrees(cx: &Context) -> Vec<(PathBuf, Context)> {
     others
 }
 
+/// What a status line shows for the place of a worktree.
+pub(crate) fn place_name(root: &Path) -> String {
+    root.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
 /// How many runs of another worktree are named without being asked for.
 pub(crate) const RUNS_NAMED: usize = 5;
 

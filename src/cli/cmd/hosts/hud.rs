@@ -9,9 +9,9 @@ use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{brief, clean, or_empty};
 use crate::engine::Verdict;
 use crate::hooks::{HudReport, HudRequest, hud};
-use crate::model::Timestamp;
+use crate::model::{RunId, Timestamp};
 use crate::picture::{age, cut};
-use crate::runs::{Context, Error, RunPosition, UnseenStore, reader_left};
+use crate::runs::{Context, Error, RunPosition, Unreadable, UnseenStore, place_name, reader_left};
 
 /// How often `--watch` looks.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -156,8 +156,16 @@ fn unreadable(report: &HudReport) -> String {
     match report.unreadable.as_slice() {
         [] if report.modes_unreadable.is_some() => "modes  unreadable".to_owned(),
         [] => String::new(),
-        [only] => format!("{}  unreadable", only.run_id),
-        [first, more @ ..] => format!("{} and {} more  unreadable", first.run_id, more.len()),
+        [only] => format!("{}  unreadable", name_of(report, only)),
+        [first, more @ ..] => format!("{} and {} more  unreadable", name_of(report, first), more.len()),
+    }
+}
+
+/// The short name of a run that cannot be read. Its directory may have a name that is none of a run.
+fn name_of(report: &HudReport, run: &Unreadable) -> String {
+    match RunId::new(run.run_id.as_str()) {
+        Ok(id) => report.names.of_run(&id).to_owned(),
+        Err(_) => run.run_id.clone(),
     }
 }
 
@@ -165,7 +173,7 @@ fn unreadable(report: &HudReport) -> String {
 fn elsewhere(report: &HudReport) -> String {
     let mut runs = Vec::new();
     for worktree in &report.worktrees {
-        let place = worktree.path.file_name().unwrap_or_default().to_string_lossy();
+        let place = place_name(&worktree.path);
         runs.extend(worktree.runs.iter().map(|run| format!("{}@{place}", worktree.names.of_run(&run.head.run_id))));
     }
     // A status line has room for one of them.
