@@ -11,6 +11,10 @@ fn flow(verb: &str, run: &RunId) -> Suggestion {
     Suggestion::flow(verb).value(run)
 }
 
+fn cancel(run: &RunId) -> Suggestion {
+    flow("cancel", run).example("reason", "why")
+}
+
 fn resume(run: &RunId) -> Suggestion {
     flow("resume", run)
 }
@@ -76,7 +80,7 @@ pub(super) fn problem(run: &RunId, refusal: &Refusal) -> Problem {
             new(Kind::Refused, "wrong_run").help(format!("correct the {what}, or name the other run"))
         }
         Refusal::NothingRecorded => new(Kind::Refused, "nothing_recorded")
-            .help(Help::from("record what was done, or give up with ") + flow("cancel", run)),
+            .help(Help::from("record what was done, or give up with ") + cancel(run)),
         Refusal::UnitsOpen { .. } => new(Kind::Refused, "units_not_done")
             .help("report how they ended, and what is not needed with \"status\": \"skipped\""),
         Refusal::InterviewOpen { id, document } => new(Kind::Refused, "interview_open").help(finish(id, document)),
@@ -241,7 +245,7 @@ fn needs_approval(run: &RunId, turn: GateTurn) -> Help {
                 + flow("approve", run);
         }
         GateTurn::Later => {
-            return flow("resume", run) + " says how to come to it, and " + flow("cancel", run) + " gives the run up";
+            return flow("resume", run) + " says how to come to it, and " + cancel(run) + " gives the run up";
         }
     };
     Help::from(format!("{first}a person decides, in a terminal of their own: "))
