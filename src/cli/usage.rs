@@ -174,6 +174,7 @@ impl UsageLine {
                 }
                 self.misplaced(word)
             }
+            ErrorKind::ArgumentConflict => self.undo_of_hosts(),
             _ => None,
         }
     }
@@ -213,6 +214,9 @@ impl UsageLine {
 
     /// The option that a word without one was probably meant for.
     fn misplaced(&self, word: &str) -> Option<String> {
+        if self.takes_host(word) {
+            return Some(format!("did you mean `--host {word}`?"));
+        }
         let at = self.rest.iter().position(|one| one == word)?;
         let words = words_at(&self.rest[at..]);
         // Also in `start debug issue 42`.
@@ -233,6 +237,25 @@ impl UsageLine {
             "fork" => Some(format!("did you mean `--id {word}`?")),
             _ => Some(format!("did you mean `--{} {words}`?", self.option_of_word()?)),
         }
+    }
+
+    /// Whether the command takes this host behind `--host`.
+    fn takes_host(&self, word: &str) -> bool {
+        let host = self.command.get_arguments().find(|argument| argument.get_long() == Some("host"));
+        host.is_some_and(|host| host.get_possible_values().iter().any(|known| known.get_name() == word))
+    }
+
+    /// What takes the setup out of some of the hosts.
+    fn undo_of_hosts(&self) -> Option<String> {
+        if self.path != ["setup"] || !self.rest.iter().any(|word| word == "--undo") {
+            return None;
+        }
+        let host = self.rest.iter().find(|word| !word.starts_with('-'))?;
+        let scope = if self.rest.iter().any(|word| word == "--user") { "user" } else { "project" };
+        Some(format!(
+            "`flow setup --undo` takes it out of all hosts; `flow hooks uninstall --host {host} --scope {scope}` takes \
+             the hooks out of one"
+        ))
     }
 
     /// The option that a bare word belongs to: the phase of `advance`, or the reason of a change.
@@ -362,6 +385,18 @@ mod tests {
         (&["flow", "block", "r1", "no", "access"], "did you mean `--reason 'no access'`?", "flow block --help"),
         (&["flow", "advance", "r1", "fix"], "did you mean `--to fix`?", "flow advance --help"),
         (&["flow", "list", "crash"], "did you mean `--search crash`?", "flow list --help"),
+        (
+            &["flow", "hooks", "install", "claude-code"],
+            "did you mean `--host claude-code`?",
+            "flow hooks install --help",
+        ),
+        (&["flow", "hooks", "status", "codex"], "did you mean `--host codex`?", "flow hooks status --help"),
+        (
+            &["flow", "setup", "codex", "--undo"],
+            "`flow setup --undo` takes it out of all hosts; `flow hooks uninstall --host codex --scope project` takes \
+             the hooks out of one",
+            "flow setup --help",
+        ),
         (&["flow", "hooks", "list"], "did you mean `flow hooks status`?", "flow hooks --help"),
         (&["flow", "exec", "ls", "-l"], "did you mean `flow exec -- ls -l`?", "flow exec --help"),
         (&["flow", "doctor", "--fix"], "did you mean `--repair`?", "flow doctor --help"),
