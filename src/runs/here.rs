@@ -1,8 +1,11 @@
 //! Spells files and projects for command lines: as seen by the caller, or from the project.
 
-use std::path::{Path, PathBuf};
+use std::collections::HashSet;
+use std::path::{Component, Path, PathBuf};
 
 use crate::catalog::names_a_file;
+use crate::codec::line_with;
+use crate::disk::inspect::{FileKind, entries};
 use crate::disk::{Links, read_named};
 use crate::machine::merge_mark;
 use crate::model::{Explain as _, RunId, Suggestion, limits};
@@ -93,6 +96,57 @@ pub(in crate::runs) fn interview_command(
         "{document} {gone} put it back, begin again with `{command}`, or end the interview with `{}`",
         Suggestion::flow("interview abandon").value(named).in_project(place.as_deref())
     ))
+}
+
+/// How many directories, and how many documents in them, are looked through for one that was moved.
+const PLACES: usize = 32;
+const DOCUMENTS: usize = 100;
+
+/// A document with the answers of an interview of the run whose own document is gone: it was moved or renamed. It is looked for
+/// beside that one, at the top of the project, where other documents are known, and one directory below. `others` are the
+/// documents of the run's other interviews.
+pub(in crate::runs) fn moved_document(
+    project: &OpenedProject,
+    run: &RunId,
+    gone: &str,
+    others: &[&str],
+) -> Option<String> {
+    let disk = &*project.cx.disk;
+    let mut places = vec![parent_of(gone), PathBuf::new()];
+    places.extend(project.noted_interviews().iter().rev().map(|document| parent_of(document)));
+    // The note is a file like any other: it may not lead out of the project.
+    places.retain(|place| place.components().all(|part| matches!(part, Component::Normal(_))));
+    let mark = format!("<!-- Run: {run} -->");
+    let (mut seen, mut left, mut at) = (HashSet::new(), DOCUMENTS, 0);
+    let named = places.len();
+    while at < places.len() && seen.len() < PLACES {
+        let (place, is_named) = (places[at].clone(), at < named);
+        at += 1;
+        if !seen.insert(place.clone()) {
+            continue;
+        }
+        for entry in entries(disk, &project.root().join(&place)).unwrap_or_default() {
+            let Some(name) = entry.text().filter(|name| !name.starts_with('.')) else { continue };
+            let document = place.join(name);
+            if entry.kind == FileKind::Directory && is_named {
+                places.push(document);
+                continue;
+            }
+            let Some(path) = document.to_str().filter(|path| path.ends_with(".md") && !others.contains(path)) else {
+                continue;
+            };
+            left = left.checked_sub(1)?;
+            let text = read_named(disk, &project.root().join(path), limits::INTERVIEW_BYTES).unwrap_or_default();
+            if line_with(&text, &mark).is_some() {
+                return Some(path.to_owned());
+            }
+        }
+    }
+    None
+}
+
+fn parent_of(document: &str) -> PathBuf {
+    Path::new(document).parent().unwrap_or(Path::new("")).to_owned()
 }
 
 /// The command that finishes an interview.

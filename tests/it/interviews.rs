@@ -399,7 +399,7 @@ fn scripts_and_runs_are_those_of_the_project_in_which_the_document_lies() {
     assert_eq!(link.stderr, "");
     let resumed = sandbox.flow(["-C", "other", "resume", "--json"]).exits(4).json();
     let command = resumed["next"]["alternatives"][0]["command"].as_str().unwrap();
-    assert_eq!(command, format!("flow interview run {document} --run-id r1"));
+    assert_eq!(command, format!("flow interview finish {document}"), "its only question has an answer");
     let named = sandbox.flow(["-C", "other", "interview", "next", document, "--json"]).ok().json();
     assert_eq!(named["type"], "success");
     let elsewhere = sandbox.flow(["-C", ".", "interview", "next", document, "--json"]).exits(3);
@@ -1018,6 +1018,24 @@ fn a_run_that_cannot_be_told_keeps_nobody_from_an_interview() {
     let started = run(start, "").ok();
     assert!(started.stderr.starts_with("warning: could not update run r1: "), "{started:?}");
     assert!(started.stdout.starts_with("begun  docs/charter.md  UPDATE"), "{started:?}");
+}
+
+#[test]
+fn a_document_that_was_moved_is_found_before_an_interview_begins_again() {
+    for moved in ["docs/plan.md", "charter.md", "notes/charter.md"] {
+        let sandbox = Sandbox::new();
+        sandbox.flow(["start", "start-issue", "--issue", "42", "--id", "r1"]).ok();
+        interview(&sandbox, &["start", DOC, "--run-id", "r1"]).ok();
+        interview(&sandbox, &["answer", DOC, "Tasks."]).ok();
+        fs::create_dir_all(sandbox.path("notes")).unwrap();
+        fs::rename(sandbox.path(DOC), sandbox.path(moved)).unwrap();
+        let notes = sandbox.flow(["resume", "r1", "--json"]).exits(4).json()["notes"].clone();
+        let told = format!("{moved} has the answers that {DOC} had: move it back before anything else");
+        assert_eq!(notes[0], told, "{notes}");
+        fs::rename(sandbox.path(moved), sandbox.path(DOC)).unwrap();
+        let notes = sandbox.flow(["resume", "r1", "--json"]).exits(4).json()["notes"].clone();
+        assert!(!notes.to_string().contains("move it back"), "{notes}");
+    }
 }
 
 #[test]

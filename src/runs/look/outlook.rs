@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::catalog::CatalogError;
+use crate::disk::Links;
 use crate::engine::{self, Action, Drift, History, HoldState, Outlook, Plan, RunState, Verdict, is_all_asked};
 use crate::machine::{Difference, Machine};
 use crate::model::{Execution, MissingProof, RunId, StateName, Suggestion, WorkflowId};
@@ -16,7 +17,7 @@ use crate::runs::alternative::{Advice, Alternative};
 use crate::runs::commands::{NamedNow, reopen};
 use crate::runs::context::OpenedProject;
 use crate::runs::driver::Driver;
-use crate::runs::here::{finish_command, interview_command, place_of_caller};
+use crate::runs::here::{finish_command, interview_command, moved_document, place_of_caller};
 use crate::runs::look::driven::driver_from_here;
 use crate::runs::look::life::lives;
 use crate::runs::open::checkout::{places_of_lost, places_with, ways_back};
@@ -209,16 +210,9 @@ pub(super) fn next_steps(opened: OpenedRun<'_>, outlook: &Outlook<'_>, plan: &Pl
     }
     if let Some(document) = asked_in(&view.history, plan) {
         advice.alternatives.clear();
-        match interview_command(project, run.id(), document) {
-            Ok(_) if has_all_answers(&view.history, document) => {
-                let when = format!("all questions of {document} have answers");
-                advice.alternatives.push(Alternative::new(when, finish_command(project, document)));
-            }
-            Ok(command) => {
-                let when = format!("a person is here to answer the questions of {document}");
-                advice.alternatives.push(Alternative::new(when, command));
-            }
-            Err(why) => notes.push(why),
+        match way_of_interview(opened, document) {
+            Ok(way) => advice.alternatives.push(way),
+            Err(why) => notes.extend(why),
         }
     }
     if let Some(document) = given_up(&view.history, plan) {
@@ -287,6 +281,29 @@ fn asked_in<'h>(history: &'h History, plan: &Plan) -> Option<&'h str> {
     match history.state().document().state.questions.last() {
         Some(question) => history.document_of(question),
         None => Some(history.begun_interviews().first()?.document),
+    }
+}
+
+/// That another document has the answers of an interview whose own is gone.
+fn moved(project: &OpenedProject, run: &RunId, history: &History, gone: &str) -> Option<String> {
+    let others: Vec<_> = history.begun_interviews().iter().map(|begun| begun.document).collect();
+    if project.cx.disk.look(&project.root().join(gone), Links::Follow).is_ok() {
+        return None;
+    }
+    let found = moved_document(project, run, gone, &others)?;
+    Some(format!("{found} has the answers that {gone} had: move it back before anything else"))
+}
+
+/// How an interview goes on, or the notes that say why that is not known.
+fn way_of_interview(opened: OpenedRun<'_>, document: &str) -> Result<Alternative, Vec<String>> {
+    let OpenedRun { project, run, view } = opened;
+    match interview_command(project, run.id(), document) {
+        Ok(_) if has_all_answers(&view.history, document) => {
+            let when = format!("all questions of {document} have answers");
+            Ok(Alternative::new(when, finish_command(project, document)))
+        }
+        Ok(command) => Ok(Alternative::new(format!("a person is here to answer the questions of {document}"), command)),
+        Err(why) => Err(moved(project, run.id(), &view.history, document).into_iter().chain([why]).collect()),
     }
 }
 
