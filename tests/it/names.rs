@@ -493,7 +493,8 @@ fn a_run_of_another_worktree_is_told_and_filtered_as_its_own_worktree_does() {
     for id in ["asks", "blocked", "failing", "a", "b", "c", "d"] {
         there(&["start", "debug", "--id", id, "--session", id]);
     }
-    there(&["block", "asks", "--question", "Which one?", "--session", "asks"]);
+    let asks = ["emit", "--workflow", "debug", "--run-id", "asks", "--type", "waiting_for_user", "--step", "preflight"];
+    there(&[&asks[..], &["--data", r#"{"prompt":"Which one?"}"#]].concat());
     let failed = ["--phase", "preflight", "--status", "failed", "--summary", "no memory"];
     there(&[&["record-activity", "--run-id", "failing", "--id", "try", "--session", "failing"], &failed[..]].concat());
     there(&["session-end", "--session", "failing"]);
