@@ -167,7 +167,12 @@ fn next_steps(fault: &StepFault) -> String {
 /// The help for an interview that is not finished.
 fn finish(interview: &str, document: &str) -> Help {
     let finish = Suggestion::flow("interview finish").value(document);
-    Help::from("it ends with ") + finish + format!("; to give it up, record `{interview}` as skipped or failed")
+    let abandon = Suggestion::flow("interview abandon").value(document);
+    Help::from("it ends with ")
+        + finish
+        + "; to give it up: "
+        + abandon
+        + format!(", or record `{interview}` as skipped or failed")
 }
 
 /// The help for a run that has ended.

@@ -610,6 +610,8 @@ fn a_missing_or_foreign_flow_directory_is_a_finding() {
     let sandbox = Sandbox::new();
     let report = sandbox.flow(["doctor", "--json"]).exits(3).json();
     assert_eq!((&report["ok"], &report["findings"][0]["code"]), (&json!(false), &json!("flow_missing")));
+    let shown = sandbox.flow(["doctor"]).exits(3).stdout;
+    assert!(shown.ends_with("no runs here  nothing was checked\n"), "{shown}");
     std::fs::create_dir(sandbox.path(".flow")).unwrap();
     std::fs::write(sandbox.path(".flow/theirs.db"), "").unwrap();
     let report = sandbox.flow(["doctor", "--json", "--repair"]).exits(77).json();

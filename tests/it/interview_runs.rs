@@ -81,8 +81,8 @@ fn only_its_document_ends_an_interview_well() {
             let error = sandbox.flow(record.iter().chain(&["--status", status, "--json"])).exits(1).error();
             assert_eq!(error["code"], "interview_open", "{status}: {error}");
             assert_eq!(error["message"], "run r1: `interview-c` is the interview about c.md, which is not finished");
-            let help =
-                "it ends with `flow interview finish c.md`; to give it up, record `interview-c` as skipped or failed";
+            let help = "it ends with `flow interview finish c.md`; to give it up: `flow interview abandon c.md`, or record \
+                        `interview-c` as skipped or failed";
             assert_eq!(error["help"], help);
         }
         for way in [

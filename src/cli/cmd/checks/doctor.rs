@@ -70,6 +70,11 @@ fn fill(report: &DoctorReport, page: &mut TextPage) {
     }
     words.push(counted(errors, "error"));
     words.push(counted(warnings, "warning"));
+    // The finding says it as every other command does; nothing is damaged.
+    if report.findings.iter().any(|finding| finding.code == "flow_missing") {
+        page.head(CARE, "no runs here", "nothing was checked");
+        return;
+    }
     let (style, word) = if report.ok { (GOOD, "ok") } else { (BAD, "damaged") };
     page.head(style, word, &words.join(", "));
     let is_repairable = report.findings.iter().any(|one| one.repair.is_some() && one.state == FindingState::Found);
