@@ -500,10 +500,11 @@ fn a_run_of_another_worktree_is_told_and_filtered_as_its_own_worktree_does() {
     there(&["session-end", "--session", "failing"]);
     let waits = ["--phase", "preflight", "--status", "blocked", "--summary", "no key"];
     there(&[&["record-activity", "--run-id", "blocked", "--id", "try", "--session", "blocked"], &waits[..]].concat());
-    // The rows of other worktrees are further to the right.
+    // The rows of other worktrees are further to the right, and each command is a second later.
     let rows = |text: &str| -> Vec<String> {
         let rows = text.lines().filter(|line| line.contains("debug"));
-        rows.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+        let words = rows.map(|line| line.split_whitespace().filter(|word| word.parse::<u64>().is_err()));
+        words.map(|words| words.collect::<Vec<_>>().join(" ")).collect()
     };
     assert_eq!(rows(&sandbox.flow(["list", "--worktrees"]).ok().stdout), rows(&there(&["list"]).stdout));
     let shown = rows(&sandbox.flow(["attention"]).ok().stdout);
