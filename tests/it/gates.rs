@@ -53,7 +53,9 @@ fn a_run_that_has_not_come_to_its_gate_is_sent_there() {
     for args in [&["complete", &id][..], &["complete", &id, "--skip-reason", "w"]] {
         let error = sandbox.flow(args.iter().chain(&["--json"])).exits(4).error();
         assert_eq!(error["message"], format!("run {id}: a person has to decide in `tag` before the run can end"));
-        let help = format!("`flow resume {id}` says how to come to it, and `flow cancel {id}` gives the run up");
+        let help = format!(
+            "`flow resume {id}` says how to come to it, and `flow cancel {id} --reason 'why'` gives the run up"
+        );
         assert_eq!(error["help"], help);
     }
 }
