@@ -173,10 +173,13 @@ fn shows_nothing(attempt: &Attempt, requirement: &Requirement) -> Option<String>
     if let Err(why) = files_before(exec) {
         return Some(format!("passed, and {why}"));
     }
+    let end = exec.end.as_ref()?;
+    if end.after.is_none() {
+        return Some("passed, and the files were not known any longer when it had ended".to_owned());
+    }
     if !exec.saw_changes() {
         return None;
     }
-    let end = exec.end.as_ref()?;
     Some(format!("passed, and files changed while it ran{}", in_brackets(&end.changed, end.more_changed)))
 }
 

@@ -75,7 +75,7 @@ flow complete r1
 ";
 
 /// What each attempt does before it tries to leave.
-const ATTEMPTS: [(&str, &str); 37] = [
+const ATTEMPTS: [(&str, &str); 38] = [
     ("nothing", ""),
     ("a log without its first event", "sed -i 1d .flow/runs/r1/events.jsonl"),
     ("an emptied log", ": > .flow/runs/r1/events.jsonl"),
@@ -118,6 +118,11 @@ const ATTEMPTS: [(&str, &str); 37] = [
         "an older pass and a file that is ignored in another case",
         "git config core.ignoreCase true; echo BUILD > .gitignore; mkdir build; echo x > build/x; flow exec --run-id r1 test; \
          echo more >> build/x",
+    ),
+    (
+        "a pass behind which the files could not be told",
+        "cp .git/index kept; printf 'printf x > .git/index\\n' >> check.sh; flow exec --run-id r1 test; mv kept .git/index; \
+         cp .git/index kept",
     ),
     ("an older pass and a mode", "flow exec --run-id r1 test; chmod +x code"),
     (
