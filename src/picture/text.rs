@@ -33,6 +33,16 @@ pub(crate) fn shortened(text: &str, columns: usize) -> String {
     format!("{}…", start.trim_end())
 }
 
+/// The id of a run if it takes at most this many columns, otherwise its end behind `…`: ids differ at their ends.
+pub(crate) fn cut_front(id: &str, columns: usize) -> String {
+    if id.width() <= columns {
+        return id.to_owned();
+    }
+    // Ids are ASCII.
+    let from = id.len() - columns.saturating_sub(1).min(id.len());
+    format!("…{}", id.get(from..).unwrap_or(id))
+}
+
 /// Whether a text takes at most this many columns.
 pub(super) fn fits(text: &str, columns: usize) -> bool {
     // The end of a text may be far away.

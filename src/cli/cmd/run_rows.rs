@@ -2,7 +2,7 @@
 
 use crate::cli::page::{CARE, TextPage, brief, or_empty};
 use crate::model::{Doing, RunHead, RunId, Timestamp};
-use crate::picture::{age, columns as width_of, cut, waits_for};
+use crate::picture::{age, columns as width_of, cut, cut_front, waits_for};
 use crate::runs::{Card, Context, Error, ListedRun, Need, ShortNames, Unreadable, columns};
 
 /// The gap between columns.
@@ -192,12 +192,7 @@ fn give_back(widths: &mut [usize], natural: &[usize], steps: &[(usize, Shrink)],
 fn narrowed(text: &str, shrink: Shrink, width: usize) -> String {
     match shrink {
         Shrink::End(_) => cut(text, width),
-        Shrink::Front(_) if width_of(text) > width => {
-            // Ids are ASCII.
-            let from = text.len() - width.saturating_sub(1).min(text.len());
-            format!("…{}", text.get(from..).unwrap_or(text))
-        }
-        Shrink::Front(_) => text.to_owned(),
+        Shrink::Front(_) => cut_front(text, width),
         Shrink::Whole if width == 0 => String::new(),
         Shrink::Whole => text.to_owned(),
     }

@@ -1,7 +1,7 @@
 //! The runs, grouped by what a person has to do.
 
 use crate::model::Timestamp;
-use crate::picture::{self, age, columns, count, hint, look_of, look_of_group, waits_for};
+use crate::picture::{self, age, columns, count, cut_front, hint, look_of, look_of_group, waits_for};
 use crate::runs::{Card, CardFilter, CardGroup, CardsOfGroup, CardsReport, ShortNames, UnseenStore};
 use crate::watch::line::{Look, PageLine, cell};
 
@@ -186,7 +186,7 @@ impl Table {
             // Before the first cell, the mark of the chosen run has as much room as a gap.
             if self.cells[at] > 0 {
                 // Names differ at their ends.
-                let text = if at == NAME { end_of(&row.cells[at], self.cells[at]) } else { row.cells[at].clone() };
+                let text = if at == NAME { cut_front(&row.cells[at], self.cells[at]) } else { row.cells[at].clone() };
                 line = line.plain(BEFORE).with(look, cell(&text, self.cells[at]));
             }
         }
@@ -195,16 +195,6 @@ impl Table {
         }
         line
     }
-}
-
-/// The end of a name that is too long.
-fn end_of(name: &str, width: usize) -> String {
-    if columns(name) <= width {
-        return name.to_owned();
-    }
-    // Names are ASCII.
-    let from = name.len() - width.saturating_sub(1).min(name.len());
-    format!("…{}", name.get(from..).unwrap_or(name))
 }
 
 #[cfg(test)]
