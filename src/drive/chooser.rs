@@ -80,8 +80,7 @@ const SHOWN: usize = 4000;
 
 impl Chooser for AskEndpoint {
     fn choose(&mut self, choices: &Choices, context: &Context, problem: Option<&str>) -> Reply {
-        let options =
-            choices.names().into_iter().zip(choices.descriptions()).map(|(name, text)| format!("- {name}: {text}"));
+        let options = choices.described().into_iter().map(|(name, text)| format!("- {name}: {text}"));
         let options = options.collect::<Vec<_>>().join("\n");
         let mut messages = vec![json!({
             "role": "system",

@@ -89,30 +89,29 @@ impl Choices {
         Self { end: machine.is_terminal(from), ..Self::of(machine, Some(from)) }
     }
 
-    /// The names to choose from, the end among them.
+    /// The names to choose from with their descriptions, the end among them.
     #[must_use]
-    pub fn names(&self) -> Vec<&str> {
-        let mut names: Vec<_> = self.tt.iter().map(StateName::as_str).collect();
+    pub fn described(&self) -> Vec<(&str, &str)> {
+        // A caller of the library may describe only some.
+        let texts = self.td.iter().map(String::as_str).chain(std::iter::repeat(""));
+        let mut all: Vec<_> = self.tt.iter().map(StateName::as_str).zip(texts).collect();
         if self.end {
-            names.push(END);
+            all.push((END, END_TEXT));
         }
-        names
+        all
     }
 
-    /// The descriptions of [`Choices::names`], in the same order.
+    /// The names to choose from.
     #[must_use]
-    pub fn descriptions(&self) -> Vec<&str> {
-        let mut texts: Vec<_> = self.td.iter().map(String::as_str).collect();
-        if self.end {
-            texts.push(END_TEXT);
-        }
-        texts
+    pub fn names(&self) -> Vec<&str> {
+        self.described().into_iter().map(|(name, _)| name).collect()
     }
 
     /// The choices as a command gets them: `tt` and `td`, with the end among them.
     #[must_use]
     pub fn offer(&self) -> Value {
-        json!({ "tt": self.names(), "td": self.descriptions() })
+        let (names, texts): (Vec<_>, Vec<_>) = self.described().into_iter().unzip();
+        json!({ "tt": names, "td": texts })
     }
 
     /// A JSON Schema of the reply, for a model's structured output; `None` if nothing can follow.
@@ -121,9 +120,8 @@ impl Choices {
         if self.tt.is_empty() {
             return None;
         }
-        let names = self.names();
-        let lines = names.iter().zip(self.descriptions()).map(|(name, text)| match text {
-            "" => (*name).to_owned(),
+        let lines = self.described().into_iter().map(|(name, text)| match text {
+            "" => name.to_owned(),
             text => format!("{name}: {text}"),
         });
         Some(json!({
@@ -131,7 +129,7 @@ impl Choices {
             "properties": {
                 "next_state": {
                     "type": "string",
-                    "enum": names,
+                    "enum": self.names(),
                     "description": lines.collect::<Vec<_>>().join("\n"),
                 },
             },

@@ -43,22 +43,20 @@ pub struct EvidenceState {
     /// Whether the files are those that the command left behind.
     #[serde(skip)]
     pub(crate) by_itself: bool,
-    /// Whether only inputs were looked at, since there is no git to list other files.
+    /// Whether only inputs were looked at: outside of git nothing lists the other files.
     #[serde(skip)]
     pub(crate) only_inputs: bool,
 }
 
 impl EvidenceState {
     fn fresh() -> Self {
-        let changed = Vec::new();
-        Self {
-            freshness: Freshness::Fresh,
-            why: None,
-            changed,
-            more_changed: false,
-            by_itself: false,
-            only_inputs: false,
-        }
+        let (freshness, changed) = (Freshness::Fresh, Vec::new());
+        Self { freshness, why: None, changed, more_changed: false, by_itself: false, only_inputs: false }
+    }
+
+    /// The files are others than those on which it was run: these, and perhaps more.
+    fn stale(why: String, (changed, more_changed): (Vec<String>, bool)) -> Self {
+        Self { freshness: Freshness::Stale, why: Some(why), changed, more_changed, ..Self::fresh() }
     }
 
     /// What is the same if all of these are fresh, as a part of a sentence.
@@ -151,22 +149,13 @@ fn state_of_files(exec: &Execution, now: &dyn CheckoutFiles) -> EvidenceState {
     if let Some(end) = by_itself {
         let why = "the command itself changed files, and was run on those before; those that it changes each time are for git \
                    to ignore";
-        let why = Some(why.to_owned());
-        let (changed, more_changed) = (end.changed.clone(), end.more_changed);
-        return EvidenceState {
-            freshness: Freshness::Stale,
-            why,
-            changed,
-            more_changed,
-            by_itself: true,
-            only_inputs: false,
-        };
+        let stale = EvidenceState::stale(why.to_owned(), (end.changed.clone(), end.more_changed));
+        return EvidenceState { by_itself: true, ..stale };
     }
     let (changed, more_changed) = changed(before, present, now);
     let is_told = more_changed || !changed.is_empty();
     let unknown = if is_told { "" } else { ", and git does not tell which" };
-    let why = Some(format!("the files changed since it was run{unknown}"));
-    EvidenceState { freshness: Freshness::Stale, why, changed, more_changed, by_itself: false, only_inputs: false }
+    EvidenceState::stale(format!("the files changed since it was run{unknown}"), (changed, more_changed))
 }
 
 /// Evidence from another checkout: filters and line ends may differ there, so its files are compared by their commits.
@@ -215,24 +204,31 @@ fn changed(before: &TreeSnapshot, present: &TreeSnapshot, now: &dyn CheckoutFile
     }
     // The other files were then as the commit has them. They may be so again, or still be so and only the index be another one.
     if let Some(then) = before.commit.as_ref().filter(|_| !before.more_changed) {
-        let mut clean = Vec::new();
-        for path in &paths {
-            if !before.changed.contains_key(path) {
-                clean.push(path.clone());
-            }
-        }
-        for (nth, part) in clean.chunks(COMPARED).enumerate() {
-            let part: Vec<&str> = part.iter().map(String::as_str).collect();
-            // What is not looked at is not named.
-            let same = if nth < PARTS { now.as_in(then, &part) } else { None };
-            more |= same.is_none();
-            for path in part {
-                if same.as_ref().is_none_or(|same| same.contains(path)) {
-                    paths.remove(path);
-                }
-            }
-        }
+        let (dirty, clean) = paths.into_iter().partition(|path| before.changed.contains_key(path));
+        let (differing, is_cut) = differing_from(then, clean, now);
+        paths = dirty;
+        paths.extend(differing);
+        more |= is_cut;
     }
     more |= paths.len() > CHANGED;
     (paths.into_iter().take(CHANGED).collect(), more)
+}
+
+/// Those of `paths` whose files are not as the commit has them, and whether some were not looked at, which are not named.
+fn differing_from(commit: &str, paths: BTreeSet<String>, now: &dyn CheckoutFiles) -> (Vec<String>, bool) {
+    let paths = Vec::from_iter(paths);
+    let (mut differing, mut is_cut) = (Vec::new(), paths.len() > COMPARED * PARTS);
+    for part in paths.chunks(COMPARED).take(PARTS) {
+        let part: Vec<&str> = part.iter().map(String::as_str).collect();
+        let Some(same) = now.as_in(commit, &part) else {
+            is_cut = true;
+            continue;
+        };
+        for path in part {
+            if !same.contains(path) {
+                differing.push(path.to_owned());
+            }
+        }
+    }
+    (differing, is_cut)
 }

@@ -53,7 +53,7 @@ pub(super) fn find(text: &str) -> FrontMatter {
         found.gates = reader.gates(flow);
         found.requires = reader.requires(flow);
         read.extend(flow.entries().iter().map(|(key, _)| reader.named(key).place.line));
-        // Of what is no mapping, the one error tells all.
+        // Anything but a mapping gets one error for all that stands below the key.
         if !matches!(flow.tree, Tree::Mapping(_)) {
             read.extend(below_key(matter, key));
         }

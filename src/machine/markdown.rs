@@ -323,8 +323,7 @@ const DASHES: &str = "\u{ad}\u{2010}\u{2011}\u{2012}\u{2013}\u{2014}\u{2015}\u{2
 
 /// A character of a heading that cannot be told from a hyphen, a blank or nothing by looking at it.
 fn look_alike(heading: &str) -> Option<char> {
-    let is_one = |c: &char| DASHES.contains(*c) || !c.is_ascii() && (c.is_whitespace() || is_hidden(*c));
-    heading.chars().find(is_one)
+    heading.chars().find(|c| DASHES.contains(*c) || !c.is_ascii() && (c.is_whitespace() || is_hidden(*c)))
 }
 
 /// Whether a character takes no room.

@@ -10,8 +10,8 @@ use crate::model::behind_front_matter;
 /// The line with which git begins two versions.
 const MARK: &str = "<<<<<<< ";
 
-/// Where the first mark of a merge that is not settled begins in a Markdown document. What stands in a code block is shown to
-/// readers, and is no mark.
+/// Where the first mark of a merge that is not settled begins in a Markdown document. What stands in a code block is an
+/// example for readers, and does not count.
 pub(crate) fn merge_mark(text: &str) -> Option<usize> {
     // Few documents have such a line, and only those are parsed.
     let first = line_with(text, MARK)?;

@@ -394,7 +394,7 @@ fn no_text_about_a_command_has_the_secrets_that_are_masked_in_its_words() {
     let sandbox = sandbox();
     let token = "ghp_a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5a1B2";
     let beginning = &token[..14];
-    // What files are called is no word of the command.
+    // Names of files are not words of the command.
     fs::write(sandbox.path(".git/info/exclude"), "ghp_*\n").unwrap();
     fs::create_dir(sandbox.path(token)).unwrap();
     fs::write(sandbox.path(token).join("script"), "#!/no/interpreter\n").unwrap();

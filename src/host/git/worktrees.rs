@@ -110,7 +110,7 @@ mod tests {
         fs::rename(dir.path().join("real/.git"), dir.path().join("bare.git")).unwrap();
         let bare = dir.path().join("bare.git");
         fs::write(bare.join("worktrees/w/gitdir"), format!("{}\n", dir.path().join("w/.git").display())).unwrap();
-        assert_eq!(others("bare.git"), Vec::<PathBuf>::new(), "it is no repository yet");
+        assert_eq!(others("bare.git"), Vec::<PathBuf>::new(), "not a repository yet");
         fs::write(bare.join("HEAD"), "ref: refs/heads/main\n").unwrap();
         fs::create_dir_all(bare.join("objects")).unwrap();
         fs::create_dir_all(bare.join("refs/heads")).unwrap();

@@ -139,7 +139,7 @@ impl<'a> Iterator for Statements<'_, 'a> {
     }
 }
 
-/// How many braces are open behind a line that is no statement, with `open` before it.
+/// How many braces are open after a line that is not a statement, with `open` before it.
 fn braces_behind(line: &str, open: usize) -> usize {
     let mut open = open;
     for token in Tokens::new(line) {

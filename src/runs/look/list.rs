@@ -93,6 +93,12 @@ impl ListFilter {
         self.search.as_ref().is_some_and(|text| says(&card.reason_to_search(), text))
     }
 
+    /// Whether it takes a run of which all was looked at, by its words as well.
+    fn takes_card(&self, card: &Card, own: Option<&Remote>) -> bool {
+        let has_text = self.finds(&card.run, own) || self.finds_reason(card);
+        has_text && (self.takes_status(&card.run) || self.takes_word(card))
+    }
+
     /// The remote by which issues are compared, if one is searched for.
     fn own_remote(&self, project: &OpenedProject) -> Option<Remote> {
         self.search.as_ref()?.parse::<Issue>().ok()?;
@@ -272,10 +278,7 @@ pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
     };
     let mut notes = ask_store(&project, RefreshScope::All);
     notes.extend(project.runs().hidden()?.iter().map(|hidden| format!("{hidden}; {}", hidden.help())));
-    let (mut found, mut unreadable) =
-        if filter.attention { those_in_need(&project, filter)? } else { those_of_files(cx, &project, filter)? };
-    // A run is ten times as long as its key, and would be moved again and again.
-    found.sort_by_cached_key(|(run, _)| Reverse((filter.sort.time_of(run), run.head.run_id.clone())));
+    let (mut found, mut unreadable) = found_in(&project, filter)?;
     found.truncate(filter.limit.unwrap_or(usize::MAX));
     let mut runs = Vec::with_capacity(found.len());
     for (run, last) in found {
@@ -296,13 +299,8 @@ fn listed_elsewhere(cx: &Context, filter: &ListFilter, listed: usize) -> Vec<Oth
         return worktrees_with(cx, named, newest_open);
     }
     worktrees_with(cx, named, |project, named| {
-        let (mut found, unreadable) = if filter.attention {
-            those_in_need(project, filter)?
-        } else {
-            those_of_files(&project.cx, project, filter)?
-        };
+        let (mut found, unreadable) = found_in(project, filter)?;
         found.retain(|(run, _)| !run.head.is_over());
-        found.sort_by_cached_key(|(run, _)| Reverse((filter.sort.time_of(run), run.head.run_id.clone())));
         let open_runs = found.len();
         let runs = found.into_iter().take(named).map(|(run, _)| run).collect();
         Ok(OpenThere { open_runs, runs, error: unreadable.first().map(Unreadable::in_words) })
@@ -312,21 +310,28 @@ fn listed_elsewhere(cx: &Context, filter: &ListFilter, listed: usize) -> Vec<Oth
 /// Runs with the position of their last event, and those that cannot be read.
 type FoundRuns = (Vec<(ListedRun, Option<Seq>)>, Vec<Unreadable>);
 
+/// The runs of a project that the filter takes, in the order that it asks for.
+fn found_in(project: &OpenedProject, filter: &ListFilter) -> Result<FoundRuns> {
+    let (mut found, unreadable) =
+        if filter.attention { those_in_need(project, filter)? } else { those_of_files(project, filter)? };
+    // A run is ten times as long as its key, and would be moved again and again.
+    found.sort_by_cached_key(|(run, _)| Reverse((filter.sort.time_of(run), run.head.run_id.clone())));
+    Ok((found, unreadable))
+}
+
 fn those_in_need(project: &OpenedProject, filter: &ListFilter) -> Result<FoundRuns> {
     let (cards, unreadable) = open_cards(project, AttentionRequest::default())?;
     let own = filter.own_remote(project);
     let mut found = Vec::new();
     for card in cards {
-        let has_text = filter.finds(&card.run, own.as_ref()) || filter.finds_reason(&card);
-        let has_status = filter.takes_status(&card.run) || filter.takes_word(&card);
-        if filter.takes(&card.run) && has_text && has_status {
+        if filter.takes(&card.run) && filter.takes_card(&card, own.as_ref()) {
             found.push((card.run, card.last_seq));
         }
     }
     Ok((found, unreadable))
 }
 
-fn those_of_files(cx: &Context, project: &OpenedProject, filter: &ListFilter) -> Result<FoundRuns> {
+fn those_of_files(project: &OpenedProject, filter: &ListFilter) -> Result<FoundRuns> {
     let asks_for_words = filter.status.iter().any(|status| status.word().is_some());
     let own = filter.own_remote(project);
     let (found, unreadable) = read_all(project, |summary| {
@@ -340,9 +345,8 @@ fn those_of_files(cx: &Context, project: &OpenedProject, filter: &ListFilter) ->
     // Only a look at all of a run shows its word and its reason.
     let unsure = found.iter().filter(|(.., is_sure)| !is_sure).map(|(run, ..)| &run.head.run_id);
     let mut fitting = HashSet::new();
-    for card in cards_of(&cx.offline(), unsure)? {
-        let has_text = filter.finds(&card.run, own.as_ref()) || filter.finds_reason(&card);
-        if has_text && (filter.takes_status(&card.run) || filter.takes_word(&card)) {
+    for card in cards_of(&project.cx.offline(), unsure)? {
+        if filter.takes_card(&card, own.as_ref()) {
             fitting.insert(card.run.head.run_id);
         }
     }

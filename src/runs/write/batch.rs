@@ -86,7 +86,7 @@ fn events_of_lines(text: &str) -> std::result::Result<Vec<(usize, Value)>, JsonF
     Ok(events)
 }
 
-/// The error for a text that is no batch.
+/// The error for a text that cannot be read as a batch.
 fn not_a_batch(origin: Option<&str>, fault: &JsonFault) -> Error {
     let JsonFault { place, reason } = fault;
     let wanted = "is neither a JSON array of events nor one line of JSON for each event";
