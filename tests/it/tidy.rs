@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::mistakes::{mutations, texts};
+use crate::mistakes::{mutations, places, texts};
 
 /// A module, and the modules that it may name through `crate::` (design, section 8).
 const MAY_USE: &[(&str, &[&str])] = &[
@@ -345,11 +345,9 @@ fn above_the_store_a_run_has_no_files() {
 
 /// The place of a mistake moves with the code, and the campaign that makes the mistakes is seldom run.
 #[test]
-fn every_mistake_of_the_mutations_has_its_place() {
+fn every_mistake_of_the_mutations_has_a_place_of_its_own() {
     let files = texts(Path::new(env!("CARGO_MANIFEST_DIR")));
-    for one in mutations() {
-        if let Err(why) = one.place(&files) {
-            panic!("{why}");
-        }
+    if let Err(why) = places(&files, &mutations()) {
+        panic!("{why}");
     }
 }

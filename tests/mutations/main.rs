@@ -14,12 +14,11 @@
 
 mod place;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
-use place::{Mutation, mutations, texts};
+use place::{Mutation, mutations, places, texts};
 
 /// How long the tests may take with a mistake that lets them hang, in seconds.
 const LIMIT: &str = "900";
@@ -103,14 +102,8 @@ fn copied(copy: &Path) -> Result<(), String> {
 /// Puts all mistakes into the copy, each behind the question whether it is to be made.
 fn broken(copy: &Path, all: &[Mutation]) -> Result<(), String> {
     let mut files = texts(copy);
-    // Several mistakes may be made in one place.
-    let mut places: BTreeMap<(PathBuf, usize, usize), Vec<&Mutation>> = BTreeMap::new();
-    for one in all {
-        let (path, start, end) = one.place(&files)?;
-        places.entry((path.to_owned(), start, end)).or_default().push(one);
-    }
     // From the end, so that earlier places stay where they are.
-    for ((path, start, end), mistakes) in places.into_iter().rev() {
+    for ((path, start, end), mistakes) in places(&files, all)?.into_iter().rev() {
         let text = files.get_mut(&path).unwrap();
         let right = &text[start..end];
         let is_statement = right.ends_with(';');

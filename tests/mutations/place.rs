@@ -28,6 +28,28 @@ pub fn texts(root: &Path) -> BTreeMap<PathBuf, String> {
     files.map(|entry| (entry.path().to_owned(), std::fs::read_to_string(entry.path()).unwrap())).collect()
 }
 
+/// The places of all mistakes, each with the mistakes that may be made there: several in one place, but none within another's.
+///
+/// # Errors
+/// As [`Mutation::place`]; or if two places overlap.
+pub fn places<'m>(
+    files: &BTreeMap<PathBuf, String>,
+    all: &'m [Mutation],
+) -> Result<BTreeMap<(PathBuf, usize, usize), Vec<&'m Mutation>>, String> {
+    let mut places: BTreeMap<(PathBuf, usize, usize), Vec<&Mutation>> = BTreeMap::new();
+    for one in all {
+        let (path, start, end) = one.place(files)?;
+        places.entry((path.to_owned(), start, end)).or_default().push(one);
+    }
+    let following = places.iter().zip(places.iter().skip(1));
+    for (((path, _, end), outer), ((next, start, _), inner)) in following {
+        if path == next && start < end {
+            return Err(format!("the places of `{}` and `{}` overlap", outer[0].name, inner[0].name));
+        }
+    }
+    Ok(places)
+}
+
 impl Mutation {
     /// The file and the part of it that is exchanged.
     ///
