@@ -135,3 +135,32 @@ fn the_content_of_an_action_that_does_not_fit_is_told_without_types_of_the_progr
         assert!(message.starts_with("the content of the action ") && message.ends_with(why), "{message}");
     }
 }
+
+#[test]
+fn what_is_wrong_in_a_file_is_told_without_the_path_of_the_project() {
+    let (sandbox, server) = served();
+    sandbox.flow(["start", "debug", "--id", "broken", "--another"]).ok();
+    sandbox.flow(["mode", "request", "autopilot", "--session", "b"]).ok();
+    let state = sandbox.path(".flow/state/sessions/b/autopilot-state.json");
+    assert!(state.exists());
+    for (file, text) in [
+        (sandbox.path(".flow/modes.yaml"), "a: ["),
+        (sandbox.path(".flow/config.yaml"), "a: ["),
+        (sandbox.path(".flow/workflows/own.yaml"), "a: ["),
+        (sandbox.run_dir("broken").join("run.yaml"), "a: ["),
+        (state, "{"),
+    ] {
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+    }
+    let root = sandbox.path("");
+    let here = root.to_str().unwrap().trim_end_matches('/');
+    for place in ["runs", "sessions", "workflows", "interviews"] {
+        for address in [format!("/{place}"), format!("/api/v1/{place}")] {
+            let told = format!("{:?}", server.get(&address));
+            assert!(!told.contains(here), "{address}: {told}");
+        }
+    }
+    let told = server.get("/api/v1/sessions").json()["projects"].to_string();
+    assert!(told.contains("modes are not shown: the policy in .flow/modes.yaml cannot be used"), "{told}");
+}

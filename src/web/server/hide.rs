@@ -43,6 +43,13 @@ impl Hide {
         report
     }
 
+    /// The same warnings or notes, with no absolute path.
+    pub(super) fn in_texts(&self, texts: &mut [String]) {
+        for text in texts {
+            *text = self.in_text(text);
+        }
+    }
+
     /// A path below a project becomes relative to it, and of another one only the last name is left.
     pub(super) fn in_text(&self, text: &str) -> String {
         let mut shown = String::with_capacity(text.len());

@@ -51,20 +51,27 @@ fn listed<T: Serialize>(query: RawQuery, found: impl FnOnce() -> Vec<(String, We
     Ok(json!({ "projects": projects }))
 }
 
-fn sessions_in(project: &ServedProject) -> WebResult<ProjectSessions> {
+fn sessions_in(project: &ServedProject, hide: &Hide) -> WebResult<ProjectSessions> {
     let open = project.keeper().feed.open_cards();
-    let sessions = modes::sessions_of(&project.cx, &open).map_err(failed)?;
+    let mut sessions = modes::sessions_of(&project.cx, &open).map_err(failed)?;
+    hide.in_texts(&mut sessions.warnings);
+    for mode in sessions.sessions.iter_mut().flat_map(|session| &mut session.modes) {
+        hide.in_texts(&mut mode.notes);
+    }
     // What is wrong with a policy stands beside the sessions.
     let policy = modes::table(&project.cx).ok();
     Ok(ProjectSessions { project: project.name.clone(), sessions, policy })
 }
 
 pub(super) async fn sessions(State(live): ServerState, query: RawQuery) -> Response {
-    report_from_reader(live, |live| listed(query, || of_each(live, sessions_in))).await
+    report_from_reader(live, |live| listed(query, || of_each(live, |project| sessions_in(project, &live.hide)))).await
 }
 
 pub(super) async fn sessions_shown(State(live): ServerState, Extension(visitor): Extension<Visitor>) -> Response {
-    page_of(live, visitor, "This list", |live| Ok(sessions_page(&of_each(live, sessions_in), live.clock.now()))).await
+    page_of(live, visitor, "This list", |live| {
+        Ok(sessions_page(&of_each(live, |project| sessions_in(project, &live.hide)), live.clock.now()))
+    })
+    .await
 }
 
 fn workflows_in(project: &ServedProject) -> WebResult<ProjectWorkflows> {
