@@ -131,6 +131,11 @@ impl Dir {
         self.handle.stat().map_err(|errno| fault(Operation::Inspect, self.path.clone(), errno))
     }
 
+    /// Refuses a directory of a user whom root does not trust: that user could not write what root makes in it.
+    pub(crate) fn refuse_to_root(&self) -> Result<(), DiskError> {
+        if *USER == 0 { self.check_owner(&self.stat()?) } else { Ok(()) }
+    }
+
     fn check_owner(&self, stat: &Stat) -> Result<(), DiskError> {
         if self.trust.takes(stat.owner) {
             return Ok(());

@@ -109,6 +109,23 @@ impl DocumentDir {
         }
     }
 
+    /// Why the file `name` could not be opened, or made: what belongs to another user is named with the owner.
+    fn not_opened(&self, name: &OsStr, errno: Errno) -> DocumentFault {
+        let path = self.path.join(name);
+        // For a name that does not exist yet, the directory decides.
+        let (decides, stat) = match self.handle.look(name) {
+            Ok(stat) => (path.clone(), Ok(stat)),
+            Err(_) => (self.path.clone(), self.handle.stat()),
+        };
+        match stat {
+            Ok(stat) if matches!(errno, Errno::ACCESS | Errno::PERM) && stat.owner != *USER => {
+                let (action, source) = (Operation::Open, errno.into());
+                DocumentFault::NotOurs(DiskError::NotOurs { action, path: decides, owner: stat.owner, source })
+            }
+            _ => DocumentFault::io(Operation::Open, &path, errno),
+        }
+    }
+
     /// To whom root gives what it makes here: the user and group of the directory, unless it is root's.
     pub(super) fn heir(&self) -> Option<(u32, u32)> {
         heir(Trust::AnyOwner, &self.handle.stat().ok()?)
@@ -131,7 +148,7 @@ impl DocumentDir {
             Err(Errno::LOOP | Errno::ISDIR | Errno::NXIO) => {
                 return Err(self.unsafe_component(name, "is not a regular file"));
             }
-            Err(errno) => return Err(DocumentFault::io(Operation::Open, &path, errno)),
+            Err(errno) => return Err(self.not_opened(name, errno)),
         };
         // The type is checked on the open file: a name that is checked first may lead elsewhere when it is opened.
         let stat = file.stat().map_err(|errno| DocumentFault::io(Operation::Inspect, &path, errno))?;

@@ -85,6 +85,19 @@ fn root_that_begins_with_trust_gives_everything_to_the_user_of_the_host() {
 }
 
 #[test]
+fn root_makes_no_project_in_the_directory_of_a_user_whom_it_does_not_trust() {
+    let test = "root_makes_no_project_in_the_directory_of_a_user_whom_it_does_not_trust";
+    let Some(sandbox) = repository(test) else { return };
+    for begin in [&["start", "debug", "--id", "r1"][..], &["init"], &["mode", "request", "forge"]] {
+        let refused = sandbox.flow(begin).exits(77).stderr;
+        assert!(refused.contains(&format!("{} belongs to user {USER}", sandbox.root().display())), "{refused}");
+        assert!(refused.contains("FLOW_TRUST_OWNER=1"), "{refused}");
+    }
+    assert!(!sandbox.path(".flow").exists());
+    user(&sandbox, &["start", "debug", "--id", "r1"]).ok();
+}
+
+#[test]
 fn what_root_left_in_ones_own_project_can_be_read_and_the_command_that_gives_it_back_is_named() {
     let test = "what_root_left_in_ones_own_project_can_be_read_and_the_command_that_gives_it_back_is_named";
     let Some(sandbox) = repository(test) else { return };
@@ -125,6 +138,15 @@ fn a_file_that_another_user_keeps_unreadable_is_told_with_the_command_that_gives
         lchown(&path, Some(USER), Some(USER)).unwrap();
     }
     user(&sandbox, &["verify", "r1"]).ok();
+}
+
+#[test]
+fn a_journal_in_a_directory_of_root_is_told_with_its_owner() {
+    let Some(sandbox) = repository("a_journal_in_a_directory_of_root_is_told_with_its_owner") else { return };
+    give(&sandbox.path(".decisions"), 0);
+    let started = user(&sandbox, &["start", "debug", "--id", "r1", "--issue", "4"]).ok().stderr;
+    let told = format!("{}, which belongs to root", sandbox.path(".decisions").display());
+    assert!(started.contains(&told), "{started}");
 }
 
 #[test]

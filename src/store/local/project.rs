@@ -145,6 +145,9 @@ impl Project {
     ) -> Result<(Self, InitOutcome)> {
         let (parent, name) = split(flow)?;
         let parent = Dir::open_path(disk, &parent, trust)?;
+        if parent.find_dir(&name)?.is_none() {
+            parent.refuse_to_root()?;
+        }
         parent.ensure_dir(&name)?;
         let project = Self::open_flow(&parent, &name)?;
         let created = project.complete(schemas, left_out, request)?;
