@@ -229,7 +229,7 @@ fn what_a_killed_driver_left_running_is_told_and_nothing_is_begun_or_reported_be
     assert!(project.drive(&args).exits(5).stderr.contains(&format!("kill {process}")));
     let pid = rustix::process::Pid::from_raw(process).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-    project.0.flow(["wait", "r1", "--commands"]).exits(4);
+    project.0.flow(["wait", "r1", "--commands"]).ok();
     let resumed = project.resumed();
     assert_eq!(resumed["reason"], "`plan` was begun and its outcome is unknown");
     assert_eq!(resumed["in_doubt"][0]["alive"], json!(null));

@@ -174,7 +174,7 @@ fn a_command_at_work_is_waited_for_in_a_fork_as_in_its_run() {
     assert_eq!(sandbox.flow(by_hand).exits(5).error()["code"], "exec_runs");
     assert_eq!(sandbox.flow(again).exits(5).error()["code"], "exec_runs");
     let _ = kill_process_group(command, Signal::KILL);
-    sandbox.flow(["wait", "r2", "--commands"]).exits(4);
+    sandbox.flow(["wait", "r2", "--commands"]).ok();
     // Without --again it is not run, since its outcome is not known there either.
     let unasked = ["exec", "--run-id", "r2", "--id", "t", "--json", "--", "true"];
     assert_eq!(sandbox.flow(unasked).exits(1).error()["code"], "exec_in_doubt");
@@ -208,7 +208,7 @@ fn no_verb_leaves_a_phase_in_which_a_command_runs() {
     kill_process(pid(&flow), Signal::KILL).unwrap();
     let _ = answered(flow);
     let _ = kill_process_group(command, Signal::KILL);
-    sandbox.flow(["wait", "r1", "--commands"]).exits(4);
+    sandbox.flow(["wait", "r1", "--commands"]).ok();
     // What is in doubt may be left behind.
     sandbox.flow(leave[0]).ok();
 }
@@ -250,7 +250,7 @@ fn a_command_whose_end_was_not_seen_is_in_doubt_and_never_run_by_itself() {
         assert!(error["help"].as_str().unwrap().contains(&format!("kill {}", command.as_raw_pid())), "{error}");
     }
     let _ = kill_process_group(command, Signal::KILL);
-    sandbox.flow(["wait", "r1", "--commands"]).exits(4);
+    sandbox.flow(["wait", "r1", "--commands"]).ok();
     let resumed = sandbox.flow(["resume", "r1", "--json"]).ok().json();
     assert_eq!(resumed["verdict"], "reconcile");
     assert_eq!(resumed["next"]["command"], Value::Null);
@@ -772,7 +772,7 @@ fn output_that_no_one_reads_holds_up_neither_the_time_limit_nor_a_signal_nor_the
 
 #[test]
 fn what_is_proposed_while_a_command_runs_returns_when_the_command_ends() {
-    for (script, ends, session) in [("true", 0, None), ("exit 3", 4, None), ("true", 0, Some("s1"))] {
+    for (script, session) in [("true", None), ("exit 3", None), ("true", Some("s1"))] {
         let sandbox = sandbox();
         let (flow, _command) =
             waiting(&sandbox, ":", &format!("while test ! -e .flow/go; do sleep 0.05; done; {script}"));
@@ -789,14 +789,16 @@ fn what_is_proposed_while_a_command_runs_returns_when_the_command_ends() {
         let mut command = sandbox.flow_command();
         command.args(way.as_str().unwrap().split(' ').skip(1));
         let mut wait = spawned(command);
+        // It waits as well while a person is needed.
+        sandbox.flow(["record-activity", "--id", "q", "--status", "blocked", "--summary", "which?"]).ok();
         let still = sandbox.flow(["wait", "r1", "--commands", "--timeout", "0.6", "--json"]).exits(5).error();
         assert_eq!((&still["code"], wait.try_wait().unwrap()), (&json!("time_over"), None));
         fs::write(sandbox.path(".flow/go"), "").unwrap();
         answered(flow);
-        let ended = answered(wait).exits(ends);
+        let ended = answered(wait).ok();
         assert!(ended.stdout.ends_with('\n') && ended.stdout.contains("  r1  "), "{ended:?}");
         // Nothing runs, so that there is nothing to wait for.
-        sandbox.flow(["wait", "r1", "--commands"]).exits(ends);
+        sandbox.flow(["wait", "r1", "--commands"]).ok();
     }
 }
 

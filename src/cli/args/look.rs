@@ -125,7 +125,7 @@ pub(crate) struct WaitArgs {
     /// Give up after so many seconds [default: never]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,
-    /// Return as well when every command that `flow exec` began has ended
+    /// Wait only until no command that `flow exec` began still runs, whatever else the run needs
     #[arg(long)]
     pub(crate) commands: bool,
 }

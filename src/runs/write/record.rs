@@ -482,7 +482,12 @@ fn refuse_at_work(tx: &Transaction<'_>, latest: Option<&Earlier>) -> Result<()> 
     if let Some(Earlier { record, of, .. }) = latest
         && let Some(at_work) = command_at_work(tx.project, of.as_ref().unwrap_or(tx.state.id()), record)
     {
-        let help = "flow records how it ends; to give it up, end its process first. Nothing was recorded";
+        let help = match of {
+            None => "flow records how it ends; to give it up, end its process first. Nothing was recorded".to_owned(),
+            Some(parent) => format!(
+                "its end is recorded in run {parent} alone: see there how it ended, and record that here. Nothing was recorded"
+            ),
+        };
         return Err(at_work.refusal(help).into());
     }
     Ok(())

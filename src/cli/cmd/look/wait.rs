@@ -13,7 +13,7 @@ use crate::runs::{self, Card, Context, Need, StoreAsker, reader_left};
 /// How often it looks.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Waits until the run is over or needs a person, or until its commands have ended.
+/// Waits until the run is over or needs a person; or until its commands have ended, whatever else the run needs.
 pub(in crate::cli::cmd) fn run(cx: &Context, args: WaitArgs, out: &mut Out) -> CliResult {
     let meant = runs::meant_run(cx, args.run.name().as_deref(), None)?;
     let begun = Instant::now();
@@ -36,14 +36,12 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: WaitArgs, out: &mut Out) -> C
         let card = card?;
         let left = args.timeout.map_or(PAUSE, |timeout| timeout.saturating_sub(begun.elapsed()).min(PAUSE));
         out.warnings(&asker.news());
+        let end = if args.commands { end_of_commands(cx, &card)? } else { end(&card) };
         // Another machine may have reopened the run, or answered it.
-        if let Some(exit) = end(&card)
+        if let Some(exit) = end
             && (has_asked || left.is_zero())
         {
             return Ok(out.answer(&card, |page| page.line(&line(&card))).then(exit));
-        }
-        if args.commands && !runs::runs_command(cx, meant.run_id.as_str())? {
-            return Ok(out.answer(&card, |page| page.line(&line(&card))));
         }
         if left.is_zero() {
             let (run, seconds) = (meant.run_id, begun.elapsed().as_secs());
@@ -70,6 +68,12 @@ fn end(card: &Card) -> Option<Exit> {
         RunStatus::Failed | RunStatus::Cancelled => Some(Exit::Refused),
         RunStatus::Active | RunStatus::Blocked => None,
     }
+}
+
+/// As [`end`], for those who wait for the commands alone.
+fn end_of_commands(cx: &Context, card: &Card) -> Result<Option<Exit>, runs::Error> {
+    let is_at_work = runs::runs_command(cx, card.run.head.run_id.as_str())?;
+    Ok(if is_at_work { None } else { Some(Exit::Done) })
 }
 
 fn line(card: &Card) -> String {
