@@ -3,6 +3,9 @@
 //! A line counts if it is whole and verifies; the last one may lack its line break. Everything else is skipped and
 //! reported, and never trusted: a torn tail, damage, merge markers, lines of other programs.
 
+use std::collections::HashSet;
+use std::hash::{BuildHasher as _, RandomState};
+
 use crate::codec::seal::{bare, is_sealed};
 use crate::codec::{LineFault, unseal};
 use crate::model::{Event, EventKind, Seq, limits};
@@ -49,11 +52,11 @@ impl LogScan {
             // The last line only lacks its line break.
             whole = bytes.len();
         }
-        let mut scan = Self::default();
+        let mut lines = LogLines::default();
         for (at, line) in bytes[..whole].split_inclusive(|&byte| byte == b'\n').enumerate() {
-            scan.take(at + 1, line);
+            lines.take(at + 1, line);
         }
-        scan.sorted()
+        lines.scan.sorted()
     }
 
     /// The events at the end of a log, without their places in it.
@@ -68,22 +71,16 @@ impl LogScan {
         self.skipped.iter().filter(|line| line.fault.is_damage())
     }
 
-    /// Takes the next line of a file. Returns whether it is an event. After the last line comes [`Self::sorted`].
-    pub(crate) fn take(&mut self, number: usize, line: &[u8]) -> bool {
-        let line = line.strip_suffix(b"\n").unwrap_or(line);
-        if let Some(event) = sealed_event(line) {
-            self.lines.push(LogLine { number, event });
-            return true;
-        }
+    /// Notes a line that is no event.
+    fn skip(&mut self, number: usize, line: &[u8]) {
         if line.iter().all(u8::is_ascii_whitespace) {
-            return false;
+            return;
         }
         if self.skipped.len() == limits::SKIPPED {
             self.more_skipped += 1;
         } else {
             self.skipped.push(FaultyLine { line: number, fault: fault_of(line), text: preview(line) });
         }
-        false
     }
 
     /// Adds the scan of the rest of a file, which was counted from its own first line; `before` is how many lines come before
@@ -170,6 +167,34 @@ impl LogScan {
         }
         doubles.dedup();
         doubles
+    }
+}
+
+/// The lines of a file, taken one after the other.
+#[derive(Debug, Default)]
+pub(crate) struct LogLines {
+    /// What they say. After the last line comes [`LogScan::sorted`].
+    pub(crate) scan: LogScan,
+    highest: Seq,
+    /// The lines that stood behind a later event. A file may repeat them without end, so none is kept a third time.
+    behind: HashSet<u64>,
+    hashes: RandomState,
+}
+
+impl LogLines {
+    /// Takes the next line. Returns whether it is an event, and no line that the file repeats again and again.
+    pub(crate) fn take(&mut self, number: usize, line: &[u8]) -> bool {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let Some(event) = sealed_event(line) else {
+            self.scan.skip(number, line);
+            return false;
+        };
+        if event.seq <= self.highest && !self.behind.insert(self.hashes.hash_one(line)) {
+            return false;
+        }
+        self.highest = self.highest.max(event.seq);
+        self.scan.lines.push(LogLine { number, event });
+        true
     }
 }
 

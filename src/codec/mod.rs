@@ -29,6 +29,7 @@ pub use journal::{Artifact, JournalError, JournalFault, JournalHead, append_arti
 pub(crate) use json::{parse_foreign_json, parse_json, parse_json_values};
 pub(crate) use json_text::{JsonFault, JsonLayout, JsonNode, JsonText, Rest, json_fault};
 pub(crate) use lines::line_break;
+pub(crate) use log::LogLines;
 pub(crate) use log::sealed_event;
 pub use log::{FaultyLine, LogEnd, LogLine, LogScan};
 pub use place::Place;

@@ -233,6 +233,44 @@ fn events_with_far_too_much_between_them_are_not_looked_for() {
 }
 
 #[test]
+fn a_log_that_repeats_its_events_without_end_is_not_read_to_its_end() {
+    for (events, times) in [(1, 70_000), (2, 30_000)] {
+        let sandbox = in_one_project();
+        if events == 2 {
+            sandbox.record("r1", "preflight", "a");
+        }
+        let log = sandbox.run_dir("r1").join("events.jsonl");
+        fs::write(&log, fs::read_to_string(&log).unwrap().repeat(times)).unwrap();
+        let list = soon_answered(&sandbox, "repeated", &["list", "--json"], "").json();
+        let reason = list["unreadable"][0]["reason"].as_str().unwrap_or_default().to_owned();
+        assert!(reason.contains("its log has in a row ") && reason.ends_with(" without an event"), "{list}");
+        let hook = ["hook", "claude-code", "session-start"];
+        let told = soon_answered(&sandbox, "repeated", &hook, r#"{"session_id":"s","source":"startup"}"#).ok();
+        assert!(told.stdout.contains("r1"), "{told:?}");
+        soon_answered(&sandbox, "repeated", &["hud"], "").ok();
+        soon_answered(&sandbox, "repeated", &["doctor", "r1"], "").exits(65);
+    }
+}
+
+#[test]
+fn a_log_that_begins_with_far_too_much_keeps_no_other_run_from_the_reader() {
+    let sandbox = in_one_project();
+    sandbox.flow(["start", "debug", "--id", "r2", "--another"]).ok();
+    let log = sandbox.run_dir("r2").join("events.jsonl");
+    let junk = "\n".repeat(70_000);
+    fs::write(&log, format!("{junk}{}", fs::read_to_string(&log).unwrap())).unwrap();
+    let resumed = sandbox.flow(["resume", "--json"]).ok().json();
+    assert_eq!((&resumed["run_id"], &resumed["unreadable"][0]["run_id"]), (&json!("r1"), &json!("r2")), "{resumed}");
+    let told = sandbox.flow(["hud"]).ok().stdout;
+    assert!(told.contains("r1"), "{told}");
+    let hook = ["hook", "claude-code", "session-start"];
+    let told = sandbox.flow_with(hook, r#"{"session_id":"s","source":"startup"}"#).ok().stdout;
+    assert!(told.contains("r1") && told.contains("r2"), "{told}");
+    let list = sandbox.flow(["list", "--json"]).ok().json();
+    assert_eq!(list["unreadable"][0]["run_id"], "r2", "{list}");
+}
+
+#[test]
 fn a_log_that_two_threads_read_is_what_one_reads() {
     let sandbox = in_one_project();
     let log = sandbox.run_dir("r1").join("events.jsonl");

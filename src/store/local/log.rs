@@ -6,7 +6,7 @@ use std::path::Path;
 
 use memchr::{memchr, memmem};
 
-use crate::codec::{LINE_START, LogEnd, LogScan, sealed_event};
+use crate::codec::{LINE_START, LogEnd, LogLines, LogScan, sealed_event};
 use crate::disk::{Disk, DiskFile, FileType, Links, Open, both, read_plain};
 use crate::model::{Event, Seq, limits};
 use crate::store::local::lines::{BLOCK, Backwards, Gap, LogFault, PassedLines, Read, forwards};
@@ -59,16 +59,16 @@ struct ScannedPart {
 
 /// The lines between two places, with their numbers from there on. The last one may lack its line break.
 fn scan_part(file: &dyn DiskFile, places: Range<u64>) -> Read<ScannedPart> {
-    let mut scan = LogScan::default();
+    let mut taken = LogLines::default();
     let mut lines = 0;
     let passed = forwards(file, places, |line| {
         lines += 1;
-        scan.take(lines, line)
+        taken.take(lines, line)
     })?;
     if sealed_event(&passed.rest).is_some() {
-        scan.take(lines + 1, &passed.rest);
+        taken.take(lines + 1, &passed.rest);
     }
-    Ok(ScannedPart { scan, lines, passed })
+    Ok(ScannedPart { scan: taken.scan, lines, passed })
 }
 
 /// The first place between these two where a line begins; the second place if there is none within the length of a block.
@@ -128,14 +128,14 @@ pub(super) fn scan_from(file: &dyn DiskFile, position: &mut ReadPosition, after:
     if stat.inode != position.log || position.offset > stat.len {
         *position = ReadPosition { log: stat.inode, offset: 0 };
     }
-    let mut scan = LogScan::default();
+    let mut taken = LogLines::default();
     let mut number = 0;
     let passed = forwards(file, position.offset..stat.len, |line| {
         number += 1;
-        scan.take(number, line)
+        taken.take(number, line)
     })?;
     position.offset = passed.place;
-    Ok(scan.sorted())
+    Ok(taken.scan.sorted())
 }
 
 /// The events whose lines have `text` in them, latest first, searched from the end up to one that is `enough`. The search
@@ -223,7 +223,11 @@ impl LogTail {
                 continue;
             }
             let from_end = tail.whole - place;
-            if tail.end.at.is_some() && from_end > window {
+            // Before the first event of all there is only what a log may have beside events.
+            let is_before_first = tail.end.at.as_ref().is_some_and(|at| at.seq == Seq(1));
+            if is_before_first {
+                gap.pass(line, false)?;
+            } else if tail.end.at.is_some() && from_end > window {
                 break;
             }
             order.look_at(line);
