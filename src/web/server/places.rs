@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::interviews::{self, OpenInterview};
+use crate::machine::Machine;
 use crate::modes;
 use crate::picture::diagram;
 use crate::picture::page::{
@@ -74,11 +75,13 @@ pub(super) async fn sessions_shown(State(live): ServerState, Extension(visitor):
     .await
 }
 
-fn workflows_in(project: &ServedProject) -> WebResult<ProjectWorkflows> {
+fn workflows_in(project: &ServedProject, hide: &Hide) -> WebResult<ProjectWorkflows> {
     let uses = project.keeper().feed.uses();
     let known = runs::workflow_list(&project.cx).map_err(failed)?;
     let mut workflows = Vec::with_capacity(known.workflows.len());
-    for workflow in known.workflows {
+    for mut workflow in known.workflows {
+        workflow.origin = hide.in_text(&workflow.origin);
+        workflow.error = workflow.error.as_deref().map(|error| hide.in_text(error));
         // One that has no run is in the list as well.
         let used = uses.iter().find(|(known, _)| known.as_str() == workflow.id);
         workflows.push(UsedWorkflow { runs: used.map(|(_, runs)| runs.clone()).unwrap_or_default(), workflow });
@@ -87,11 +90,25 @@ fn workflows_in(project: &ServedProject) -> WebResult<ProjectWorkflows> {
 }
 
 pub(super) async fn workflows(State(live): ServerState, query: RawQuery) -> Response {
-    report_from_reader(live, |live| listed(query, || of_each(live, workflows_in))).await
+    report_from_reader(live, |live| listed(query, || of_each(live, |project| workflows_in(project, &live.hide)))).await
 }
 
 pub(super) async fn workflows_shown(State(live): ServerState, Extension(visitor): Extension<Visitor>) -> Response {
-    page_of(live, visitor, "This list", |live| Ok(workflows_page(&of_each(live, workflows_in)))).await
+    page_of(live, visitor, "This list", |live| {
+        Ok(workflows_page(&of_each(live, |project| workflows_in(project, &live.hide))))
+    })
+    .await
+}
+
+/// What a workflow is.
+fn workflow_in(
+    project: &ServedProject,
+    hide: &Hide,
+    workflow: &str,
+) -> WebResult<(runs::WorkflowReport, Option<Machine>)> {
+    let (mut report, machine) = runs::workflow_named(&project.cx, workflow).map_err(failed)?;
+    report.origin = hide.in_text(&report.origin);
+    Ok((report, machine))
 }
 
 /// The runs of a workflow, what they tell of its phases, and the open ones among them with their names.
@@ -116,7 +133,7 @@ pub(super) async fn workflow(
     report_from_reader(live, move |live| {
         let AsksNothing {} = asked(query)?;
         let project = project_of(live, &project)?;
-        let (report, machine) = runs::workflow_named(&project.cx, &workflow).map_err(failed)?;
+        let (report, machine) = workflow_in(project, &live.hide, &workflow)?;
         let (used, phases, ..) = runs_of(project, &workflow);
         let here: Vec<_> = used.phases.keys().cloned().collect();
         let drawn = machine.map(|machine| diagram(&machine, &here));
@@ -132,7 +149,7 @@ pub(super) async fn workflow_shown(
 ) -> Response {
     page_of(live, visitor, "This workflow", move |live| {
         let served = project_of(live, &project)?;
-        let (report, machine) = runs::workflow_named(&served.cx, &workflow).map_err(failed)?;
+        let (report, machine) = workflow_in(served, &live.hide, &workflow)?;
         let (used, phases, cards, names) = runs_of(served, &workflow);
         let view = WorkflowPage {
             project: &project,
