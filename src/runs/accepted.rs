@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::disk::{Dir, DiskError, FileLock, LockOutcome, Rename};
-use crate::model::{Timestamp, hex, named};
+use crate::model::{Explain as _, Timestamp, hex, named};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::user_state::{make_user_state, user_state};
 
@@ -142,8 +142,11 @@ pub(crate) fn is_accepted(project: &OpenedProject, things: &[Thing]) -> bool {
     is_accepted_in(&project.cx, project.root(), things)
 }
 
-/// Notes that `things` were accepted in `project`. Whether they are accepted now.
-pub(crate) fn accept(project: &OpenedProject, things: &[Thing]) -> bool {
+/// Notes that `things` were accepted in `project`.
+///
+/// # Errors
+/// Why they are not accepted now, as the end of a sentence.
+pub(crate) fn accept(project: &OpenedProject, things: &[Thing]) -> std::result::Result<(), String> {
     accept_in(&project.cx, project.root(), things)
 }
 
@@ -163,15 +166,16 @@ pub(crate) fn is_store_accepted_elsewhere(cx: &Context, root: &Path, name: &str)
 }
 
 /// As [`accept`], of the project or repository in the directory `root`.
-pub(crate) fn accept_in(cx: &Context, root: &Path, things: &[Thing]) -> bool {
+pub(crate) fn accept_in(cx: &Context, root: &Path, things: &[Thing]) -> std::result::Result<(), String> {
     if is_accepted_in(cx, root, things) {
-        return true;
+        return Ok(());
     }
-    if let Ok(dir) = make_user_state(cx) {
-        // What was noted counts, and not what a failure says.
-        let _ = add(cx, root, &dir, things);
+    let noted = make_user_state(cx).and_then(|dir| add(cx, root, &dir, things).map_err(|error| error.one_line()));
+    // What was noted counts, and not what a failure says.
+    if is_accepted_in(cx, root, things) {
+        return Ok(());
     }
-    is_accepted_in(cx, root, things)
+    Err(noted.err().unwrap_or_else(|| "what was written is not there".to_owned()))
 }
 
 fn add(cx: &Context, root: &Path, dir: &Dir, things: &[Thing]) -> Result<(), DiskError> {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::codec::digest;
-use crate::disk::{Dir, DiskError, FileLock, Links, LockOutcome, Trust, append_bounded, replace_unflushed};
+use crate::disk::{Dir, DiskError, FileLock, Links, LockOutcome, Trust, USER, append_bounded, replace_unflushed};
 use crate::model::Explain as _;
 use crate::runs::context::Context;
 
@@ -27,7 +27,7 @@ const WAIT: Duration = Duration::from_millis(200);
 /// The directory, if it is there.
 pub(super) fn user_state(cx: &Context) -> Option<Dir> {
     let home = cx.env.state_home.as_ref()?;
-    Dir::open_path(&*cx.disk, &home.join(NAME), Trust::OwnFiles).ok()
+    Dir::open_path(&*cx.disk, &home.join(NAME), trust()).ok()
 }
 
 /// The directory; what is missing is created.
@@ -37,6 +37,11 @@ pub(super) fn user_state(cx: &Context) -> Option<Dir> {
 pub(crate) fn make_user_state(cx: &Context) -> Result<Dir, String> {
     let home = cx.env.state_home.as_ref().ok_or("neither XDG_STATE_HOME nor HOME names a directory")?;
     make_in(cx, home).map_err(|error| error.one_line())
+}
+
+/// root may have the HOME of a user, as in a container: it uses that user's files, and what it makes belongs to that user.
+fn trust() -> Trust {
+    if *USER == 0 { Trust::AnyOwner } else { Trust::OwnFiles }
 }
 
 /// The path of the directory for a command that writes nothing below `project`; `None` if it would be there, or cannot be
@@ -53,12 +58,14 @@ pub(super) fn user_state_outside(cx: &Context, project: &Path) -> Option<PathBuf
 
 /// As [`user_state_outside`], of the checkout that contains `dir`: where answers of git are kept.
 pub(crate) fn git_state(cx: &Context, dir: &Path) -> Option<PathBuf> {
-    user_state_outside(cx, cx.git.top(dir).as_deref().unwrap_or(dir))
+    let state = user_state_outside(cx, cx.git.top(dir).as_deref().unwrap_or(dir))?;
+    // Only answers count that no other user could have put there, and root may have the HOME of another one.
+    if cx.disk.look(&state, Links::Follow).ok()?.owner == *USER { Some(state) } else { None }
 }
 
 fn make_in(cx: &Context, home: &Path) -> Result<Dir, DiskError> {
     let exists = home.ancestors().find(|dir| cx.disk.look(dir, Links::Follow).is_ok()).unwrap_or(home);
-    let mut dir = Dir::open_path(&*cx.disk, exists, Trust::OwnFiles)?;
+    let mut dir = Dir::open_path(&*cx.disk, exists, trust())?;
     for name in home.strip_prefix(exists).unwrap_or(Path::new("")).components() {
         dir = dir.ensure_dir(&name.as_os_str().to_string_lossy())?.0;
     }

@@ -109,8 +109,11 @@ impl NamedStore {
         UnacceptedStore { at: Address::new(name), place: Ok(self.shown_address()), has_moved }
     }
 
-    /// Notes that the user accepted it, in all worktrees of the repository. Whether that worked.
-    pub(super) fn accept(&self, project: &OpenedProject) -> bool {
+    /// Notes that the user accepted it, in all worktrees of the repository.
+    ///
+    /// # Errors
+    /// Why that did not work, as the end of a sentence.
+    pub(super) fn accept(&self, project: &OpenedProject) -> std::result::Result<(), String> {
         accept_in(&project.cx, &place_of(project), &[self.thing()])
     }
 

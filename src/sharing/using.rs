@@ -57,8 +57,8 @@ pub fn use_store(cx: &Context, request: &UseRequest) -> Result<UseReport> {
         refuse_only_copies(&project)?;
         probe(&project, &store)?;
     }
-    if !store.accept(&project) {
-        let message = format!("cannot note that {} was accepted", store.name);
+    if let Err(why) = store.accept(&project) {
+        let message = format!("cannot note that {} was accepted: {why}", store.name);
         return Err(Problem::new(Kind::Io, "io_error", message)
             .help("flow needs to write below XDG_STATE_HOME, or HOME/.local/state; nothing was changed")
             .into());

@@ -44,9 +44,9 @@ fn trusting_root(sandbox: &Sandbox, args: &[&str]) -> Answer {
     run(command, "")
 }
 
-/// Files and directories of the project that belong to root.
+/// Files and directories of the user's home, in which the project is, that belong to root.
 fn left_by_root(sandbox: &Sandbox) -> Vec<String> {
-    let entries = walkdir::WalkDir::new(sandbox.root()).into_iter().map(Result::unwrap);
+    let entries = walkdir::WalkDir::new(sandbox.path("..")).into_iter().map(Result::unwrap);
     let of_root = entries.filter(|entry| entry.path().symlink_metadata().unwrap().uid() == 0);
     of_root.map(|entry| entry.path().display().to_string()).collect()
 }

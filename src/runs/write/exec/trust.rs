@@ -51,8 +51,9 @@ pub fn trust(cx: &Context, request: &TrustRequest) -> Result<TrustReport> {
     let named = project.catalog().named_commands()?;
     if request.accept {
         let things: Vec<_> = named.iter().map(thing).collect();
-        if !accept(&project, &things) {
-            let message = "cannot note in the state directory of the user that the commands were accepted";
+        if let Err(why) = accept(&project, &things) {
+            let message =
+                format!("cannot note in the state directory of the user that the commands were accepted: {why}");
             return Err(Problem::new(Kind::Io, "not_kept", message)
                 .help("see that XDG_STATE_HOME or HOME names a directory that can be written")
                 .into());
