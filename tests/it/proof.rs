@@ -728,6 +728,19 @@ fn no_session_is_kept_for_a_command_that_it_cannot_run() {
 }
 
 #[test]
+fn of_several_commands_a_session_is_sent_to_the_one_that_it_can_run() {
+    let sandbox = project("w.workflow.yaml", &PHASES.replace("[{exec: test}]", "[{exec: lint}, {exec: test}]"));
+    sandbox.flow(["start", "w", "--id", "r1"]).ok();
+    sandbox.record("r1", "build", "build");
+    sandbox.record("r1", "verify", "look");
+    sandbox.flow(["resume", "r1", "--claim", "--session", "s1"]).ok();
+    prompt(&sandbox);
+    fs::write(sandbox.path(".flow/config.yaml"), CONFIG.replace("'true'", "sh other.sh")).unwrap();
+    let asked = stop(&sandbox, &["--gate"]).unwrap();
+    assert!(asked.contains("flow exec --run-id r1 test") && !asked.contains("lint"), "{asked}");
+}
+
+#[test]
 fn where_the_files_cannot_be_told_a_person_is_asked_and_not_for_another_run() {
     let broken =
         "git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),sub && mkdir sub && echo x > sub/.git";
