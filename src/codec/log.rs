@@ -255,6 +255,11 @@ impl LogEnd {
     }
 }
 
+/// Whether a text is what Git LFS leaves of a file whose contents it did not fetch, or two of these after a merge.
+pub(crate) fn is_lfs_pointer(text: &[u8]) -> bool {
+    text.starts_with(b"version https://git-lfs.github.com/spec/v1\n")
+}
+
 /// The event in a line with or without its line break, if it is one.
 pub(crate) fn sealed_event(line: &[u8]) -> Option<Event> {
     let line = bare(line.strip_suffix(b"\n").unwrap_or(line));

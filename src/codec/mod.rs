@@ -29,9 +29,8 @@ pub use journal::{Artifact, JournalError, JournalFault, JournalHead, append_arti
 pub(crate) use json::{parse_foreign_json, parse_json, parse_json_values};
 pub(crate) use json_text::{JsonFault, JsonLayout, JsonNode, JsonText, Rest, json_fault};
 pub(crate) use lines::line_break;
-pub(crate) use log::LogLines;
-pub(crate) use log::sealed_event;
 pub use log::{FaultyLine, LogEnd, LogLine, LogScan};
+pub(crate) use log::{LogLines, is_lfs_pointer, sealed_event};
 pub use place::Place;
 pub use request::{field_names, read_request, request_schema};
 pub use run_error::RunTextError;

@@ -32,6 +32,7 @@ impl<T> FileState<T> {
             Ok(Some(content)) => Self::Here(content),
             Ok(None) => Self::Missing,
             Err(error) if error.is_io() => Self::Unread(error.one_line()),
+            Err(StoreError::LfsPointer { .. }) => Self::Unread(POINTER.to_owned()),
             Err(error) => Self::Unusable(error.one_line()),
         }
     }
@@ -75,6 +76,9 @@ pub(super) struct RunFacts {
     /// Directories that cannot be read, and the reasons.
     pub(super) unreadable: Vec<(PathBuf, String)>,
 }
+
+/// That a file has none of its contents here.
+pub(super) const POINTER: &str = "the file is a pointer of Git LFS; `git lfs pull` brings its contents";
 
 /// How often a run that changes while it is read is read again, and the pause in between.
 const TRIES: usize = 200;

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::catalog::Catalog;
 use crate::disk::inspect::{Entry, FileKind, entries};
 use crate::disk::{Disk, FileType, Links, read_plain};
-use crate::doctor::facts::{unwritable, unwritable_in_words};
+use crate::doctor::facts::{POINTER, unwritable, unwritable_in_words};
 use crate::doctor::finding::Findings;
 use crate::doctor::tree::quarantine;
 use crate::model::{MODE_FILE, ModeName, Scope, SessionId, VISIBLE, counted, limits};
@@ -106,6 +106,10 @@ fn log(disk: &dyn Disk, state: &Path, found: &mut Findings) {
         Err(LogFault::WithoutEvent { much, is_end: false }) => {
             let message = format!("the log of the modes has {much} without an event; the files are what counts");
             found.add("mode_log_damaged", &path, message);
+            return;
+        }
+        Err(LogFault::LfsPointer) => {
+            found.add("unreadable", &path, POINTER);
             return;
         }
         // What is not a plain file is reported where the names are checked.

@@ -95,6 +95,7 @@ pub(super) fn check(project: &OpenedProject, found: &mut Findings) {
     }
     if project.cx.left_out_rules(project.root()).is_ok_and(|rules| rules.is_empty()) {
         rules(disk, root, GITATTRIBUTES_FILE, GITATTRIBUTES, "gitattributes_incomplete", found);
+        in_lfs(project, found);
     }
     if entry_called(&all, SCHEMA_DIR).is_some()
         && let Ok(left_out) = project.cx.left_out_files(project.root(), ".flow/schemas/*")
@@ -216,6 +217,21 @@ fn rules(disk: &dyn Disk, root: &Path, name: &'static str, wanted: &str, code: &
         lines = wanted.lines().map(str::to_owned).collect();
     }
     found.add(code, &path, message).mend(RepairStep::AddLines(name, lines));
+}
+
+/// Finds that git gives runs to Git LFS.
+fn in_lfs(project: &OpenedProject, found: &mut Findings) {
+    let lines = project.cx.rules_against_lfs(project.root());
+    if lines.is_empty() {
+        return;
+    }
+    let renormalize = project.cx.git_command(project.root(), "add --renormalize .flow");
+    let message = format!(
+        "git gives runs to Git LFS, so that a merge would join pointers, and a clone without LFS has none of the runs; after \
+         the repair, `{renormalize}` takes out of it what was committed"
+    );
+    let finding = found.add("gitattributes_incomplete", &project.path().join(GITATTRIBUTES_FILE), message);
+    finding.mend(RepairStep::AddLines(GITATTRIBUTES_FILE, lines));
 }
 
 fn schemas(disk: &dyn Disk, root: &Path, left_out: &[String], found: &mut Findings) {

@@ -365,6 +365,7 @@ fn read_log(disk: &dyn Disk, path: &Path) -> std::result::Result<String, String>
     let bytes = bytes_at(disk, path).map_err(|fault| match fault {
         LogFault::Io(error) => format!("cannot be read: {error}"),
         LogFault::WithoutEvent { much, .. } => format!("has {much} without an event, so it is not read any further"),
+        LogFault::LfsPointer => "is a pointer of Git LFS".to_owned(),
     })?;
     String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())
 }

@@ -8,6 +8,7 @@ use crate::disk::{Absence, Links};
 use crate::model::{Explain as _, Kind, Problem, RunId, WorkflowId, quoted};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
+use crate::store::Project;
 
 /// The file that tells git how to merge what flow writes.
 pub(crate) const ATTRIBUTES: &str = ".flow/.gitattributes";
@@ -132,6 +133,13 @@ impl Context {
             }
         }
         Ok(())
+    }
+
+    /// The rules that keep the runs of the project in `root` out of Git LFS, where those of the project give them to it.
+    pub(crate) fn rules_against_lfs(&self, root: &Path) -> Vec<String> {
+        let files = [".flow/runs/r/events.jsonl", ".flow/runs/r/run.yaml", ".flow/runs/r/activities/001-a.yaml"];
+        let is_for_lfs = self.git.top(root).is_some() && self.git.is_for_lfs(root, &files);
+        if is_for_lfs { Project::OUT_OF_LFS.lines().map(str::to_owned).collect() } else { Vec::new() }
     }
 
     /// The files in `.flow` of the project in `root` that tell git what to do, and that a sparse checkout leaves out.

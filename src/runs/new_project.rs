@@ -81,6 +81,12 @@ impl Context {
         let schemas = if has_schemas { self.schemas_here()? } else { Vec::new() };
         let left_out = self.left_out_rules(flow.parent().unwrap_or(&flow))?;
         let (project, made) = Project::init(&*self.disk, &flow, self.trust()?, &schemas, &left_out, &request)?;
+        if made.created.iter().any(|name| name == ".gitattributes") {
+            let rules = self.rules_against_lfs(project.root());
+            if !rules.is_empty() {
+                project.lock_for_repair(&request)?.add_lines(".gitattributes", &rules)?;
+            }
+        }
         Ok((self.own(project)?, made))
     }
 

@@ -51,6 +51,12 @@ pub enum StoreError {
         /// Whether it is the end of the log.
         is_end: bool,
     },
+    /// Git LFS has the file, and left a pointer in its place.
+    #[error("{at} is a pointer of Git LFS, without its contents")]
+    LfsPointer {
+        /// The file.
+        at: Address,
+    },
     /// Another program replaced the log file while flow was writing.
     #[error("another program replaced {at} just now")]
     Replaced {
@@ -335,6 +341,9 @@ impl Explain for StoreError {
                 .help("put long texts into a file and refer to it as evidence; nothing was written"),
             Self::WithoutEvent { .. } => new(Kind::Damaged, "log_without_events").help(
                 "bring an earlier version of events.jsonl back, with git for instance, or cut off what flow did not write; until then nothing is written there",
+            ),
+            Self::LfsPointer { .. } => new(Kind::Damaged, "lfs_pointer").help(
+                "bring the contents with `git lfs pull`; if two pointers were merged, take the file of one side first; nothing was written",
             ),
             Self::Conflict { .. } => new(Kind::Held, "conflict").help("try again; nothing was written"),
             Self::WorkTaken { .. } => new(Kind::Refused, "run_open").help("go on with that run; nothing was written"),

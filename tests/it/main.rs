@@ -38,6 +38,7 @@ mod fuzz_corpus;
 mod gates;
 mod git_histories;
 mod git_moves;
+mod git_rules;
 mod held;
 mod help;
 mod hooks;

@@ -111,6 +111,15 @@ impl Git {
         marked.is_ok_and(|answer| answer.status.success() && answer.out.starts_with(b"S "))
     }
 
+    /// Whether the project's rules for git give one of these files to Git LFS, relative to `dir`.
+    #[must_use]
+    pub fn is_for_lfs(&self, dir: &Path, files: &[&str]) -> bool {
+        let answer = self.ask(dir, &[&["check-attr", "filter", "--"], files].concat());
+        answer.is_ok_and(|answer| {
+            String::from_utf8_lossy(&answer.out).lines().any(|line| line.ends_with(": filter: lfs"))
+        })
+    }
+
     fn lists(&self, dir: &Path, options: &[&str], path: &str) -> bool {
         let path = format!(":(literal){path}");
         let listed = self.ask(dir, &[&["ls-files", "-z"], options, &["--", &path]].concat());

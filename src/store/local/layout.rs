@@ -126,3 +126,13 @@ runs/*/activities/*.yaml -text
 runs/*/evidence/* -text
 state/**/events.jsonl merge=union -text
 ";
+
+/// What [`GITATTRIBUTES_FILE`] has besides where the project gives such files to Git LFS: git would merge the pointers, and a
+/// clone without LFS would have no runs.
+pub const OUT_OF_LFS: &str = "\
+runs/*/events.jsonl -filter
+runs/*/run.yaml -filter
+runs/*/activities/*.yaml -filter
+state/**/events.jsonl -filter
+pruned.jsonl -filter
+";

@@ -25,6 +25,8 @@ pub(crate) enum LogFault {
         /// Whether it is the end of the log.
         is_end: bool,
     },
+    /// Git LFS has it, and left a pointer in its place.
+    LfsPointer,
 }
 
 impl From<io::Error> for LogFault {

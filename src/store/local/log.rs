@@ -6,7 +6,7 @@ use std::path::Path;
 
 use memchr::{memchr, memmem};
 
-use crate::codec::{LINE_START, LogEnd, LogLines, LogScan, sealed_event};
+use crate::codec::{LINE_START, LogEnd, LogLines, LogScan, is_lfs_pointer, sealed_event};
 use crate::disk::{Disk, DiskFile, FileType, Links, Open, both, read_plain};
 use crate::model::{Event, Seq, limits};
 use crate::store::local::lines::{BLOCK, Backwards, Gap, LogFault, PassedLines, Read, forwards};
@@ -60,11 +60,15 @@ struct ScannedPart {
 /// The lines between two places, with their numbers from there on. The last one may lack its line break.
 fn scan_part(file: &dyn DiskFile, places: Range<u64>) -> Read<ScannedPart> {
     let mut taken = LogLines::default();
-    let mut lines = 0;
+    let (mut lines, mut is_pointer, begin) = (0, false, places.start);
     let passed = forwards(file, places, |line| {
         lines += 1;
+        is_pointer |= begin == 0 && lines == 1 && is_lfs_pointer(line);
         taken.take(lines, line)
     })?;
+    if is_pointer {
+        return Err(LogFault::LfsPointer);
+    }
     if sealed_event(&passed.rest).is_some() {
         taken.take(lines + 1, &passed.rest);
     }
@@ -100,7 +104,8 @@ pub(crate) fn bytes_at(disk: &dyn Disk, path: &Path) -> Read<Vec<u8>> {
     {
         check(&*disk.open_file(path, Open::Read, Links::Refuse).map_err(io::Error::from)?)?;
     }
-    Ok(read_plain(disk, path, limits::LOG_BYTES)?)
+    let bytes = read_plain(disk, path, limits::LOG_BYTES)?;
+    if is_lfs_pointer(&bytes) { Err(LogFault::LfsPointer) } else { Ok(bytes) }
 }
 
 /// The position that a line claims, read from its first bytes without verifying the seal.
@@ -215,6 +220,9 @@ impl LogTail {
         let mut window = limits::TAIL_BYTES as u64;
         let mut is_whole = false;
         while let Some((place, line)) = lines.next(&gap)? {
+            if place == 0 && is_lfs_pointer(line) {
+                return Err(LogFault::LfsPointer);
+            }
             is_whole = is_whole || !tail.is_torn(line);
             if !is_whole {
                 gap.pass(line, false)?;

@@ -316,6 +316,7 @@ pub(crate) fn unread(dir: &Dir, fault: LogFault) -> StoreError {
     match fault {
         LogFault::Io(source) => log_fault(dir, Operation::Read, source),
         LogFault::WithoutEvent { much, is_end } => StoreError::WithoutEvent { at: dir.path().into(), much, is_end },
+        LogFault::LfsPointer => StoreError::LfsPointer { at: dir.join(LOG).into() },
     }
 }
 

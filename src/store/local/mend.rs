@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use crate::disk::{Dir, DiskError, NEW_FILE, Rename, flush};
 use crate::model::{Number, RunId, Seq, Timestamp, limits};
-use crate::store::error::{Result, StoreError};
+use crate::store::error::Result;
 use crate::store::local::layout::{ACTIVITIES, EVIDENCE, INIT_TMP, LOG, LOG_TMP, QUARANTINE, RUNS, SHARED};
 use crate::store::local::lock::{Lock, note_of};
 use crate::store::local::log::check;
 use crate::store::local::note::WriterNote;
 use crate::store::local::project::{Project, remove_all};
-use crate::store::local::run_dir::RunDir;
+use crate::store::local::run_dir::{RunDir, contents};
 use crate::store::request::WriteRequest;
 
 /// Which directory of a run or project a file is in.
@@ -39,7 +39,7 @@ impl RunDir {
     /// [`StoreError`] when the log cannot be read.
     pub fn log_bytes(&self) -> Result<Option<Vec<u8>>> {
         self.read(|file| check(&**file))?;
-        Ok(self.dir.read(LOG, limits::LOG_BYTES)?)
+        contents(&self.dir, LOG, self.dir.read(LOG, limits::LOG_BYTES)?)
     }
 
     /// The logs in the run's quarantine, the oldest first, each with its path.
@@ -64,9 +64,12 @@ impl RunDir {
             let bytes = match &opened {
                 Ok(dir) => activity_bytes(dir.as_ref(), name),
                 // Tried again, so that each file has an error of its own.
-                Err(_) => self.dir.find_dir(ACTIVITIES).and_then(|dir| activity_bytes(dir.as_ref(), name)),
+                Err(_) => match self.dir.find_dir(ACTIVITIES) {
+                    Ok(dir) => activity_bytes(dir.as_ref(), name),
+                    Err(error) => Err(error.into()),
+                },
             };
-            files.push((name, bytes.map_err(StoreError::from)));
+            files.push((name, bytes));
         }
         files
     }
@@ -88,10 +91,10 @@ impl RunDir {
     }
 }
 
-fn activity_bytes(dir: Option<&Dir>, name: &str) -> Result<Option<Vec<u8>>, DiskError> {
+fn activity_bytes(dir: Option<&Dir>, name: &str) -> FileBytes {
     let Some(dir) = dir else { return Ok(None) };
     // flow adds fields to a document, so that a file may be larger than the limit for documents that it accepts.
-    dir.read(name, limits::ACTIVITY_BYTES * 2)
+    contents(dir, name, dir.read(name, limits::ACTIVITY_BYTES * 2)?)
 }
 
 /// A locked run whose files may be damaged.

@@ -13,7 +13,7 @@ use crate::model::{RunId, limits};
 use crate::store::error::{Result, StoreError};
 use crate::store::local::layout::{
     ACTIVITIES, CACHE, EVIDENCE, FLOW, GITATTRIBUTES, GITATTRIBUTES_FILE, GITIGNORE, GITIGNORE_FILE, INIT_TMP, LOCK,
-    LOG, NEW_RUN, OWN_NAMES, RUN_FILE, RUNS, SCHEMAS, SHARED, WORKFLOWS,
+    LOG, NEW_RUN, OUT_OF_LFS, OWN_NAMES, RUN_FILE, RUNS, SCHEMAS, SHARED, WORKFLOWS,
 };
 use crate::store::local::lock::Lock;
 use crate::store::local::run_dir::{RunDir, is_left_behind, is_leftover};
@@ -62,6 +62,9 @@ fn has_mark(flow: &Dir, name: &str) -> bool {
 }
 
 impl Project {
+    /// The lines of `.flow/.gitattributes` that keep runs out of Git LFS.
+    pub const OUT_OF_LFS: &str = OUT_OF_LFS;
+
     /// The directory that holds the `.flow` nearest to `start`: `start` or a directory above it, up to the one that
     /// `top` returns. `top` is called only when `start` itself has no `.flow`.
     ///
@@ -237,7 +240,12 @@ impl Project {
     /// # Errors
     /// When it cannot be read, or something in it cannot be removed.
     pub fn remove_unused(&self, disk: &dyn Disk, schemas: &[(&str, &str)]) -> Result<bool> {
-        let files = [(GITATTRIBUTES_FILE, GITATTRIBUTES), (GITIGNORE_FILE, GITIGNORE)];
+        let beside_lfs = [GITATTRIBUTES, OUT_OF_LFS].concat();
+        let files = [
+            (GITATTRIBUTES_FILE, GITATTRIBUTES),
+            (GITATTRIBUTES_FILE, beside_lfs.as_str()),
+            (GITIGNORE_FILE, GITIGNORE),
+        ];
         for name in self.flow.names()? {
             let is_unused = match name.as_str() {
                 RUNS | WORKFLOWS => self.flow.open_dir(&name)?.names()?.is_empty(),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::codec::{LogEnd, LogScan};
+use crate::codec::{LogEnd, LogScan, is_lfs_pointer};
 use crate::disk::{Dir, DiskError, File, FilePart, FileType, Operation, Rename, read_exact_at};
 use crate::model::{Event, Number, RunId, Seq, Timestamp, limits};
 use crate::store::address::{Address, Document};
@@ -110,7 +110,7 @@ impl StoredRun for RunDir {
     }
 
     fn text(&self) -> Result<Option<String>> {
-        Ok(self.dir.read_text(RUN_FILE, limits::RUN_BYTES)?)
+        contents(&self.dir, RUN_FILE, self.dir.read_text(RUN_FILE, limits::RUN_BYTES)?)
     }
 
     fn log(&self) -> Result<LogScan> {
@@ -163,7 +163,7 @@ impl StoredRun for RunDir {
 
     fn activity(&self, name: &str) -> Result<Option<String>> {
         let Some(dir) = self.dir.find_dir(ACTIVITIES)? else { return Ok(None) };
-        Ok(dir.read_text(name, limits::ACTIVITY_BYTES)?)
+        contents(&dir, name, dir.read_text(name, limits::ACTIVITY_BYTES)?)
     }
 
     fn evidence(&self) -> Result<Vec<(String, u64)>> {
@@ -231,6 +231,14 @@ impl LockedRun<'_> {
         self.run.dir.rename_into(name, &quarantine, &free, Rename::Replace)?;
         self.log.note("a text saved while run.yaml was being written", &quarantine, &free);
         Ok(())
+    }
+}
+
+/// What was read of a file, unless Git LFS has its contents.
+pub(super) fn contents<T: AsRef<[u8]>>(dir: &Dir, name: &str, read: Option<T>) -> Result<Option<T>> {
+    match read {
+        Some(bytes) if is_lfs_pointer(bytes.as_ref()) => Err(StoreError::LfsPointer { at: dir.join(name).into() }),
+        read => Ok(read),
     }
 }
 
