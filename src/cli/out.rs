@@ -203,9 +203,9 @@ impl Out {
             problem.help = usage::help_without_run(&self.args, problem.help);
         }
         if problem.code == "no_project"
-            && let Some(left_out) = self.caller.as_ref().and_then(Context::left_out_project)
+            && let Some(elsewhere) = self.caller.as_ref().and_then(Context::project_elsewhere)
         {
-            problem = left_out.problem();
+            problem = elsewhere.problem();
         }
         // A command in the help must work where the caller is.
         let place = self.caller.as_ref().and_then(runs::place_of_project);

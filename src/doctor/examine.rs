@@ -74,9 +74,9 @@ fn no_project(cx: &Context, error: Error, request: &DoctorRequest) -> Result<Doc
         return Err(error);
     }
     if let Error::NoProject { .. } = error
-        && let Some(left_out) = cx.left_out_project()
+        && let Some(elsewhere) = cx.project_elsewhere()
     {
-        return Err(left_out);
+        return Err(elsewhere);
     }
     let mut found = Findings::default();
     let line = error.one_line();

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use crate::catalog::{Catalog, FoundWorkflow, Origin, names_a_file};
 use crate::disk::{Absence, Links};
-use crate::model::{Explain as _, Kind, Problem, RunId, WorkflowId, quoted};
+use crate::host::GitRef;
+use crate::model::{Explain as _, Help, Kind, Problem, RunId, Suggestion, WorkflowId, first_few, quoted};
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::store::Project;
@@ -45,15 +46,30 @@ impl Context {
             return self.refuse_stashed(root, id, &path);
         }
         let is_pruned = self.project().is_ok_and(|project| project.runs().pruned(id).is_ok_and(|run| run.is_some()));
-        if is_pruned {
-            return Ok(());
+        match self.removed_run(root, id, ", or use another id; nothing was written") {
+            Some(removed) if !is_pruned => Err(removed),
+            _ => Ok(()),
         }
-        let source = if self.git.tracks(root, &path) { "" } else { "--source=HEAD --staged --worktree " };
-        let restore = self.git_command(root, &format!("restore {source}-- {}", quoted(&path)));
+    }
+
+    /// The error that git has a run whose files were removed from the checkout at `root`, if that is so. `instead` ends the
+    /// sentence about what brings it back.
+    pub(crate) fn removed_run(&self, root: &Path, id: &RunId, instead: &str) -> Option<Error> {
+        let restore = self.restore_of_removed(root, &format!(".flow/runs/{id}"))?;
         let message = format!("git has run {id}, whose files were removed from this checkout");
-        Err(Problem::new(Kind::NotFound, "run_elsewhere", message)
-            .help(format!("bring it back with `{restore}`, or use another id; nothing was written"))
-            .into())
+        let help = format!("bring it back with `{restore}`{instead}");
+        Some(Problem::new(Kind::NotFound, "run_elsewhere", message).help(help).into())
+    }
+
+    /// The command that brings back `path`, which was removed from the checkout at `root`, if git's index or the commit that is
+    /// checked out has it.
+    fn restore_of_removed(&self, root: &Path, path: &str) -> Option<String> {
+        if !self.git.has_files(root, path) {
+            return None;
+        }
+        let source = if self.git.tracks(root, path) { "" } else { "--source=HEAD --staged --worktree " };
+        let skipped = if self.git.is_skipped(root, path) { "--ignore-skip-worktree-bits " } else { "" };
+        Some(self.git_command(root, &format!("restore {source}{skipped}-- {}", quoted(path))))
     }
 
     /// Refuses to begin a run whose files would be in the way when the stash is brought back.
@@ -76,12 +92,46 @@ impl Context {
         self.git.left_out(root, path).map_err(unknown)
     }
 
-    /// The error that a sparse checkout leaves out the whole `.flow`, for a caller who found none. Asks git.
-    pub(crate) fn left_out_project(&self) -> Option<Error> {
+    /// The error that git has the `.flow` that is not in this checkout, for a caller who found none: a sparse checkout leaves it
+    /// out, or it was removed. Asks git.
+    pub(crate) fn project_in_git(&self) -> Option<Error> {
         if self.options.project.is_none() && self.env.flow_dir.is_some() {
             return None;
         }
-        self.refuse_left_out(&self.root_to_be().ok()?, ".flow").err()
+        let start = self.search_from().ok()?;
+        let top = self.git.top(&start)?;
+        for dir in start.ancestors().take_while(|dir| dir.starts_with(&top)) {
+            if let Err(left_out) = self.refuse_left_out(dir, ".flow") {
+                return Some(left_out);
+            }
+            if let Some(restore) = self.restore_of_removed(dir, ".flow") {
+                let message =
+                    format!("git has {}, which was removed from this checkout", Project::path_in(dir).display());
+                let help = format!("bring it back with `{restore}`");
+                return Some(Problem::new(Kind::NotFound, "flow_elsewhere", message).help(help).into());
+            }
+        }
+        None
+    }
+
+    /// As [`Self::project_in_git`], also for a `.flow` that another branch or the stash has at the top of the repository.
+    pub(crate) fn project_elsewhere(&self) -> Option<Error> {
+        if let Some(here) = self.project_in_git() {
+            return Some(here);
+        }
+        if self.env.flow_dir.is_some() {
+            return None;
+        }
+        let places = self.git.refs_with(&self.root_to_be().ok()?, ATTRIBUTES.as_ref(), "# Written by flow");
+        if places.is_empty() {
+            return None;
+        }
+        let places: Vec<_> = places.iter().map(GitRef::place).collect();
+        let help =
+            Help::from(format!("they are {}; ", first_few(&places, 3))) + Suggestion::flow("start").value("WORKFLOW");
+        let message = "the files of .flow are not in this checkout";
+        let help = help + " begins a run here";
+        Some(Problem::new(Kind::NotFound, "flow_elsewhere", message).help(help).into())
     }
 
     /// The error that a sparse checkout leaves out `path`, relative to `root`.
@@ -96,7 +146,10 @@ impl Context {
             _ => path,
         };
         let message = format!("{path} is not in this sparse checkout, and git has it");
-        let add = self.git_command(root, &format!("sparse-checkout add {}", quoted(dir)));
+        // Patterns can be added at the top alone.
+        let top = self.git.top(root).unwrap_or_else(|| root.to_owned());
+        let below = root.strip_prefix(&top).unwrap_or(Path::new("")).join(dir);
+        let add = self.git_command(&top, &format!("sparse-checkout add {}", quoted(&below.to_string_lossy())));
         Problem::new(Kind::NotFound, "left_out", message)
             .help(format!("bring it with `{add}`; nothing was written"))
             .into()

@@ -10,6 +10,11 @@ fn codes(report: &Value) -> Vec<&str> {
     report["findings"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect()
 }
 
+fn commit(sandbox: &Sandbox) {
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "work"]);
+}
+
 #[test]
 fn runs_stay_out_of_git_lfs_where_the_project_gives_such_files_to_it() {
     let lfs = "*.jsonl filter=lfs diff=lfs merge=lfs -text\n*.yaml filter=lfs diff=lfs merge=lfs -text\n";
@@ -71,5 +76,108 @@ fn a_file_of_a_run_that_is_a_pointer_of_git_lfs_is_left_alone() {
             assert_eq!(message, "the file is a pointer of Git LFS; `git lfs pull` brings its contents");
         }
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    }
+}
+
+/// Does what the help of a refusal says first.
+fn obey(sandbox: &Sandbox, refused: &Value) {
+    let help = refused["help"].as_str().unwrap();
+    let mut command = sandbox.command("sh");
+    command.args(["-c", help.split('`').nth(1).unwrap()]);
+    run(command, "").ok();
+}
+
+#[test]
+fn a_run_that_was_removed_from_the_checkout_is_brought_back_and_not_begun_again() {
+    for how in [
+        "rm -r .flow/runs/r3",
+        "git rm -rq .flow/runs/r3",
+        "git update-index --skip-worktree $(git ls-files .flow/runs/r3); rm -r .flow/runs/r3",
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.flow(["start", "debug", "--id", "r3", "--issue", "9"]).ok();
+        sandbox.flow(["record-activity", "--id", "a"]).ok();
+        sandbox.flow(["start", "debug", "--id", "r4", "--issue", "4"]).ok();
+        commit(&sandbox);
+        for args in [
+            &["resume", "r3"][..],
+            &["show", "r3"],
+            &["block", "r3", "--reason", "x"],
+            &["start", "debug", "--issue", "9"],
+            &["set", "r4", "--issue", "9"],
+            &["start", "debug", "--id", "r3"],
+        ] {
+            let mut remove = sandbox.command("sh");
+            remove.args(["-c", how]);
+            run(remove, "").ok();
+            let refused = sandbox.flow([args, &["--json"]].concat()).exits(3).error();
+            assert_eq!(refused["code"], "run_elsewhere", "{how} {args:?}: {refused}");
+            assert_eq!(refused["message"], "git has run r3, whose files were removed from this checkout");
+            obey(&sandbox, &refused);
+            sandbox.flow(["resume", "r3"]).ok();
+        }
+        // What was pruned is not there any longer.
+        sandbox.flow(["cancel", "r3", "--reason", "x"]).ok();
+        sandbox.flow(["prune", "--older-than", "0d", "--yes"]).ok();
+        sandbox.flow(["start", "debug", "--issue", "9"]).ok();
+    }
+}
+
+#[test]
+fn a_flow_directory_that_git_has_is_named_with_what_brings_it_back() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r3", "--issue", "9"]).ok();
+    commit(&sandbox);
+    for args in [&["resume"][..], &["resume", "r3"], &["doctor"], &["record-activity", "--id", "x"]] {
+        std::fs::remove_dir_all(sandbox.path(".flow")).unwrap();
+        let refused = sandbox.flow([args, &["--json"]].concat()).exits(3).error();
+        assert_eq!(refused["code"], "flow_elsewhere", "{args:?}: {refused}");
+        obey(&sandbox, &refused);
+        sandbox.flow(["resume", "r3"]).ok();
+    }
+    std::fs::remove_dir_all(sandbox.path(".flow")).unwrap();
+    let refused = sandbox.flow(["start", "debug", "--issue", "9", "--json"]).exits(3).error();
+    assert_eq!(refused["code"], "run_elsewhere", "{refused}");
+    assert!(!sandbox.path(".flow").exists(), "nothing was made");
+    sandbox.git(&["restore", "--", "."]);
+
+    sandbox.git(&["switch", "-q", "--orphan", "other"]);
+    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "other"]);
+    let _ = std::fs::remove_dir_all(sandbox.path(".flow"));
+    for args in [&["show", "r3"][..], &["resume", "r3"], &["doctor"]] {
+        let refused = sandbox.flow([args, &["--json"]].concat()).exits(3).error();
+        assert_eq!(refused["code"], "flow_elsewhere", "{args:?}: {refused}");
+        assert_eq!(refused["help"], "they are on branch main; `flow start WORKFLOW` begins a run here");
+    }
+    sandbox.flow(["resume"]).exits(3);
+    sandbox.flow(["start", "debug", "--issue", "9"]).ok();
+}
+
+#[test]
+fn a_flow_directory_below_the_top_is_brought_into_a_sparse_checkout_from_the_top() {
+    for cones in ["--cone", "--no-cone"] {
+        let sandbox = Sandbox::new();
+        std::fs::create_dir_all(sandbox.path("apps/web/src")).unwrap();
+        std::fs::write(sandbox.path("apps/web/src/a"), "").unwrap();
+        std::fs::create_dir(sandbox.path("apps/web/.flow")).unwrap();
+        let flow = |args: &[&str]| {
+            let mut command = sandbox.flow_command();
+            command.args(args).current_dir(sandbox.path("apps/web"));
+            run(command, "")
+        };
+        flow(&["start", "debug", "--id", "r1", "--issue", "9"]).ok();
+        assert!(sandbox.path("apps/web/.flow/runs/r1").exists());
+        commit(&sandbox);
+        let only = if cones == "--cone" { "apps/web/src" } else { "/apps/web/src/" };
+        for args in
+            [&["resume", "r1"][..], &["show", "r1"], &["resume"], &["start", "debug", "--issue", "9"], &["doctor"]]
+        {
+            sandbox.git(&["sparse-checkout", "set", cones, only]);
+            let _ = std::fs::remove_dir_all(sandbox.path("apps/web/.flow"));
+            let refused = flow(&[args, &["--json"]].concat()).exits(3).error();
+            assert_eq!(refused["code"], "left_out", "{cones} {args:?}: {refused}");
+            obey(&sandbox, &refused);
+            flow(&["resume", "r1"]).ok();
+        }
     }
 }

@@ -103,12 +103,14 @@ impl Git {
         self.lists(dir, &[], path)
     }
 
-    /// Whether `git restore` passes over the file `path`, relative to `dir`, because the index marks it as left out.
+    /// Whether `git restore` passes over the file `path`, or files below it, relative to `dir`, because the index marks them as left
+    /// out.
     #[must_use]
     pub fn is_skipped(&self, dir: &Path, path: &str) -> bool {
         let path = format!(":(literal){path}");
         let marked = self.ask(dir, &["ls-files", "-t", "-z", "--", &path]);
-        marked.is_ok_and(|answer| answer.status.success() && answer.out.starts_with(b"S "))
+        let is_any = |out: &[u8]| out.split(|&byte| byte == 0).any(|entry| entry.starts_with(b"S "));
+        marked.is_ok_and(|answer| answer.status.success() && is_any(&answer.out))
     }
 
     /// Whether the project's rules for git give one of these files to Git LFS, relative to `dir`.
@@ -129,12 +131,43 @@ impl Git {
     /// Whether git's index or the commit that is checked out has files below the directory `path`, relative to `dir`.
     #[must_use]
     pub fn has_files(&self, dir: &Path, path: &str) -> bool {
-        if self.top(dir).is_none() {
-            return false;
-        }
+        self.top(dir).is_some() && self.lists(dir, self.with_commit(dir), path)
+    }
+
+    /// The option by which git lists the files of the commit that is checked out as well.
+    fn with_commit(&self, dir: &Path) -> &'static [&'static str] {
         // Before the first commit there is no tree to list.
         let is_unborn = self.head(dir).is_some_and(|head| head.commit.is_none());
-        if is_unborn { self.tracks(dir, path) } else { self.lists(dir, &["--with-tree=HEAD"], path) }
+        if is_unborn { &[] } else { &["--with-tree=HEAD"] }
+    }
+
+    /// The files that `pattern` fits, that git's index or the commit that is checked out has, and that are not in the working
+    /// tree, with their contents. Only those that contain `word`, in whatever case.
+    ///
+    /// # Errors
+    /// Why git did not tell.
+    pub fn removed_with(&self, dir: &Path, pattern: &str, word: &str) -> Result<Vec<(String, String)>, String> {
+        let mut found = Vec::new();
+        if self.top(dir).is_none() {
+            return Ok(found);
+        }
+        let deadline = Instant::now() + self.limit;
+        let pattern = format!(":(glob){pattern}");
+        let question = [&["ls-files", "-z"], self.with_commit(dir), &["--", &pattern]].concat();
+        let listed = self.whole_answer(dir, &question, deadline)?;
+        for name in listed.split(|&byte| byte == 0) {
+            let Ok(name) = std::str::from_utf8(name) else { continue };
+            if name.is_empty() || dir.join(name).exists() {
+                continue;
+            }
+            let of =
+                |place: &str| self.whole_answer(dir, &["cat-file", "blob", &format!("{place}:./{name}")], deadline);
+            let text = String::from_utf8_lossy(&of("").or_else(|_| of("HEAD"))?).into_owned();
+            if text.to_lowercase().contains(&word.to_lowercase()) {
+                found.push((name.to_owned(), text));
+            }
+        }
+        Ok(found)
     }
 
     /// The files in git's index that `pattern` fits and that contain `word`, in whatever case, with their contents.

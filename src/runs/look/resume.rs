@@ -160,8 +160,8 @@ pub fn resume(cx: &Context, request: &ResumeRequest) -> Result<ResumeReport> {
             report
         }
         Err(ref error @ Error::NoProject { ref around, .. }) if request.run.is_none() && cx.env.run.is_none() => {
-            if let Some(left_out) = cx.left_out_project() {
-                return Err(left_out);
+            if let Some(in_git) = cx.project_in_git() {
+                return Err(in_git);
             }
             let mut report = ResumeReport { reason: error.to_string(), ..nothing(Vec::new()) };
             // The project of the repository around this one may be meant.

@@ -73,6 +73,9 @@ pub(crate) fn elsewhere(project: &OpenedProject, run: &dyn StoredRun) -> Error {
     if let Err(left_out) = project.cx.refuse_left_out(project.root(), &format!(".flow/runs/{}", run.id())) {
         return left_out;
     }
+    if let Some(removed) = project.cx.removed_run(project.root(), run.id(), "") {
+        return removed;
+    }
     // Another branch may have an older version, which lacks what was written here.
     let mut places = places_with(project, run, run.noted().max(Seq(1)));
     if places.is_empty() {
@@ -84,8 +87,11 @@ pub(crate) fn elsewhere(project: &OpenedProject, run: &dyn StoredRun) -> Error {
     Error::Elsewhere { run: run.id().clone(), places }
 }
 
-/// The error for an id of which nothing is in this checkout, if a branch or the stash has its run.
-pub(crate) fn on_another_branch(project: &OpenedProject, id: &RunId) -> Option<Error> {
+/// The error for an id of which nothing is in this checkout, if git has its run here, on a branch or in the stash.
+pub(crate) fn in_git(project: &OpenedProject, id: &RunId) -> Option<Error> {
+    if let Some(removed) = project.cx.removed_run(project.root(), id, "") {
+        return Some(removed);
+    }
     let log = format!(".flow/runs/{id}/events.jsonl");
     let places = project.cx.git.refs_with(project.root(), log.as_ref(), &begin_of_line(Seq(1)));
     if places.is_empty() { None } else { Some(Error::Elsewhere { run: id.clone(), places }) }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::model::{Help, Issue, Kind, Problem, Remote, RunId, RunSummary, Suggestion, first_few, quoted};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
-use crate::runs::open::checkout::{may_be_elsewhere, on_another_branch};
+use crate::runs::open::checkout::{in_git, may_be_elsewhere};
 use crate::runs::open::reading::{Runs, read_all, reasons};
 use crate::runs::open::shared::{brings_news, request_to_read};
 use crate::runs::open::sparse::{refuse_left_out_name, refuse_left_out_run};
@@ -32,12 +32,12 @@ pub(crate) enum Purpose {
 /// its id, behind a `-`; or [`LATEST`]. The first of these that fits a run counts. An open run comes before those that
 /// are over, except for [`LATEST`].
 /// A run that is not known here may be shared, so the store is asked then.
-/// One that is on another branch or in the stash is named with its place.
+/// One that was removed from the checkout, is on another branch or in the stash is named with what brings it back.
 pub(crate) fn open_run(project: &OpenedProject, given: &str, purpose: Purpose) -> Result<Box<dyn StoredRun>> {
     let found = find_run(project, given, purpose);
     if let Err(Error::NoSuchRun { worktree: None, .. }) = &found
         && let Ok(id) = RunId::new(given)
-        && let Some(elsewhere) = on_another_branch(project, &id)
+        && let Some(elsewhere) = in_git(project, &id)
     {
         return Err(elsewhere);
     }

@@ -1,14 +1,16 @@
 //! Two open runs about the same issue or pull request.
 
+use std::path::Path;
+
 use crate::engine::RunState;
 use crate::model::{Help, Issue, Kind, Problem, RunDocument, RunId, RunSummary, Suggestion, WorkflowId, limits};
-use crate::runs::context::OpenedProject;
+use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::open::listing::for_listing;
 use crate::runs::open::name::IssueKeys;
 use crate::runs::open::reading::Runs;
 use crate::runs::open::shared::request_to_read;
-use crate::runs::open::sparse::refuse_left_out_run;
+use crate::runs::open::sparse::{refuse_left_out_run, refuse_removed_run};
 use crate::runs::open::view::for_reading;
 use crate::store::{StoreError, StoredRun, WorkChange, WorkKey};
 
@@ -76,6 +78,23 @@ impl<'a> SameWork<'a> {
         self
     }
 
+    /// A word that is in the text of every run about the same.
+    fn word(&self) -> String {
+        match (&self.issue, self.pr) {
+            (Some(issue), _) if !issue.is_address() => issue.to_string(),
+            (_, Some(pr)) => pr.to_string(),
+            // Other runs may name the issue by its number, so no text is in all of them.
+            _ => String::new(),
+        }
+    }
+
+    /// Whether a run is open and about the same.
+    fn is_taken_by(&self, run: &RunDocument, keys: &IssueKeys<'_>) -> bool {
+        let key = self.issue.as_ref().map(|issue| keys.key(issue));
+        let is_open = !run.state.status.is_terminal();
+        is_open && self.shared_with(&RunSummary::from(run), keys, key.as_deref()).is_some()
+    }
+
     /// What `other` is about as well, such as `issue 42`. `key` is that of the issue here.
     fn shared_with(&self, other: &RunSummary, keys: &IssueKeys<'_>, key: Option<&str>) -> Option<String> {
         if let (Some(key), Some(issue)) = (key, &other.issue)
@@ -106,7 +125,20 @@ pub(crate) fn refuse_second_run(project: &OpenedProject, run: Option<&RunId>, wo
         }
         asked.push(other);
     }
-    Ok(())
+    refuse_work_in_git(&project.cx, project.root(), work)
+}
+
+/// Refuses a run if another open one about the same work was removed from the checkout at `root`, and git still has it.
+pub(crate) fn refuse_work_in_git(cx: &Context, root: &Path, work: &SameWork<'_>) -> Result<()> {
+    if work.issue.is_none() && work.pr.is_none() {
+        return Ok(());
+    }
+    let keys = IssueKeys::at(cx, root.to_owned());
+    let project = cx.project_if_any()?;
+    refuse_removed_run(cx, root, &work.word(), |other| {
+        let is_pruned = |project: &OpenedProject| project.runs().pruned(&other.id).is_ok_and(|run| run.is_some());
+        work.is_taken_by(other, &keys) && !project.as_ref().is_some_and(is_pruned)
+    })
 }
 
 /// Another open run about the same work, as it is seen here, and what both are about.
@@ -117,16 +149,7 @@ fn second_run(project: &OpenedProject, run: Option<&RunId>, work: &SameWork<'_>)
     let runs = Runs::read_open(project)?;
     let keys = IssueKeys::at(&project.cx, project.root().to_owned());
     let key = work.issue.as_ref().map(|issue| keys.key(issue));
-    let word = match (&work.issue, work.pr) {
-        (Some(issue), _) if !issue.is_address() => issue.to_string(),
-        (_, Some(pr)) => pr.to_string(),
-        // Other runs may name the issue by its number, so no text is in all of them.
-        _ => String::new(),
-    };
-    refuse_left_out_run(project, run, &word, |other| {
-        let is_open = !other.state.status.is_terminal();
-        is_open && work.shared_with(&RunSummary::from(other), &keys, key.as_deref()).is_some()
-    })?;
+    refuse_left_out_run(project, run, &work.word(), |other| work.is_taken_by(other, &keys))?;
     for other in runs.open() {
         if Some(&other.head.run_id) != run
             && let Some(about) = work.shared_with(other, &keys, key.as_deref())

@@ -1,8 +1,10 @@
-//! Runs that git has and a sparse checkout leaves out.
+//! Runs that git has and that are not in the checkout: a sparse one leaves them out, or they were removed.
+
+use std::path::Path;
 
 use crate::codec::RunText;
 use crate::model::{RunDocument, RunId};
-use crate::runs::context::OpenedProject;
+use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
 
 /// The `run.yaml` of every run.
@@ -51,6 +53,30 @@ pub(super) fn refuse_left_out_run(
         let run = run.document();
         if Some(&run.id) != but && is_meant(run) {
             return Err(cx.left_out(root, &format!(".flow/runs/{}", run.id)));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses if a run `is_meant` that was removed from the checkout at `root`, and that git still has. `word` is in the text of every
+/// run that may be.
+pub(super) fn refuse_removed_run(
+    cx: &Context,
+    root: &Path,
+    word: &str,
+    is_meant: impl Fn(&RunDocument) -> bool,
+) -> Result<()> {
+    // Almost every checkout has all of its files, so a git that does not answer refuses nothing.
+    for (_, text) in cx.git.removed_with(root, RUN_FILES, word).unwrap_or_default() {
+        let Ok(run) = RunText::parse(text) else { continue };
+        let run = run.document();
+        let instead = ", or have two with --another; nothing was written";
+        if !is_meant(run) {
+            continue;
+        }
+        cx.refuse_left_out(root, &format!(".flow/runs/{}", run.id))?;
+        if let Some(removed) = cx.removed_run(root, &run.id, instead) {
+            return Err(removed);
         }
     }
     Ok(())

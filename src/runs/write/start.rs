@@ -16,7 +16,7 @@ use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::new_project::MadeProject;
 use crate::runs::open::name::IssueKeys;
-use crate::runs::open::same_work::{SameWork, checked_work, refuse_second_run};
+use crate::runs::open::same_work::{SameWork, checked_work, refuse_second_run, refuse_work_in_git};
 use crate::runs::open::shared::ask_store;
 use crate::runs::open::view::for_reading;
 use crate::runs::user_state::git_state;
@@ -130,6 +130,10 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
     if let Some(id) = &request.id {
         cx.refuse_id_in_git(&root, id)?;
     }
+    let same = SameWork::new(request.issue.clone(), request.pr, machine.id());
+    if existing.is_none() && !request.another {
+        refuse_work_in_git(cx, &root, &same)?;
+    }
     let key = request.issue.as_ref().map(|issue| IssueKeys::at(cx, root).key(issue));
     let base = run_id_base(request, key.as_deref(), now)?;
     if let Some(journal) = &request.journal
@@ -142,7 +146,6 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
             refuse_same_but_for_case(project, id)?;
         }
         if !request.another && known.is_none() {
-            let same = SameWork::new(request.issue.clone(), request.pr, machine.id());
             refuse_second_run(project, request.id.as_ref(), &same)?;
         }
     }
