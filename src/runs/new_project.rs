@@ -27,6 +27,8 @@ pub struct MadeProject {
 pub enum MadePlace {
     /// The top of a repository.
     Repository,
+    /// A place that git ignores.
+    Ignored,
     /// A directory in no repository.
     OutsideGit,
     /// A bare repository, or git's own files of another one.
@@ -134,7 +136,12 @@ impl Context {
             return MadePlace::BrokenRepository;
         }
         if self.git.top(root).is_some() {
-            return MadePlace::Repository;
+            return match self.git.ignores(root, ".flow/runs/r/run.yaml") {
+                Some(true) => MadePlace::Ignored,
+                // A bare repository may be beside a `.git` that leads to it.
+                None if self.git.is_set_bare(root) => MadePlace::BareRepository,
+                _ => MadePlace::Repository,
+            };
         }
         if self.git.is_bare(root) { MadePlace::BareRepository } else { MadePlace::OutsideGit }
     }

@@ -151,7 +151,7 @@ fn the_first_start_says_what_it_made_and_where() {
     let told = first_line(sandbox.flow(["start", "debug"]).ok());
     assert_eq!(
         told,
-        "made HOME/demo/.flow: commit it to keep runs with the code, or ignore it (echo .flow/ >>.gitignore)"
+        "made HOME/demo/.flow: commit it to keep runs with the code, or ignore it with a line `.flow/` in the .gitignore beside it"
     );
     let again = first_line(sandbox.flow(["start", "debug"]).ok());
     assert!(again.starts_with("in phase preflight"), "{again}");

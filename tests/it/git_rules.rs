@@ -181,3 +181,25 @@ fn a_flow_directory_below_the_top_is_brought_into_a_sparse_checkout_from_the_top
         }
     }
 }
+
+#[test]
+fn the_first_start_says_what_git_does_with_the_new_directory() {
+    let made = |prepare: &str, within: &str| {
+        let sandbox = Sandbox::new();
+        let mut shell = sandbox.command("sh");
+        shell.args(["-c", prepare]);
+        run(shell, "").ok();
+        let mut command = sandbox.flow_command();
+        command.args(["start", "debug"]).current_dir(sandbox.path(within));
+        let told = run(command, "").ok().stderr;
+        let line = told.lines().find(|line| line.starts_with("made ")).unwrap_or_default().to_owned();
+        line.rsplit_once(".flow").unwrap().1.to_owned()
+    };
+    assert_eq!(made("mkdir -p a/b", "a/b"), "/` in the .gitignore beside it");
+    assert_eq!(made("printf target >.gitignore", "."), "/` in the .gitignore beside it");
+    for ignored in ["echo .flow/ >.gitignore", "echo .flow/runs/ >.git/info/exclude"] {
+        assert_eq!(made(ignored, "."), ", which git ignores: its runs stay in this checkout", "{ignored}");
+    }
+    let bare = "rm -rf .git; git init -q --bare .bare; echo 'gitdir: ./.bare' >.git";
+    assert_eq!(made(bare, "."), ", in a bare repository: its clones will not have it");
+}

@@ -52,9 +52,10 @@ fn choose(cx: &Context, out: &mut Out) -> CliResult {
 fn made_in_words(made: &MadeProject) -> String {
     let path = made.path.display();
     match made.place {
-        MadePlace::Repository => {
-            format!("made {path}: commit it to keep runs with the code, or ignore it (echo .flow/ >>.gitignore)\n")
-        }
+        MadePlace::Repository => format!(
+            "made {path}: commit it to keep runs with the code, or ignore it with a line `.flow/` in the .gitignore beside it\n"
+        ),
+        MadePlace::Ignored => format!("made {path}, which git ignores: its runs stay in this checkout\n"),
         MadePlace::OutsideGit => format!("made {path}, which is in no git repository\n"),
         MadePlace::BareRepository => format!("made {path}, in a bare repository: its clones will not have it\n"),
         MadePlace::BrokenRepository => format!("made {path}, beside a .git that leads to no repository\n"),

@@ -122,6 +122,22 @@ impl Git {
         })
     }
 
+    /// Whether git ignores the file `path`, relative to `dir`. `None` if it does not say.
+    #[must_use]
+    pub fn ignores(&self, dir: &Path, path: &str) -> Option<bool> {
+        match self.ask(dir, &["check-ignore", "-q", "--", path]).ok()?.status.code()? {
+            0 => Some(true),
+            1 => Some(false),
+            _ => None,
+        }
+    }
+
+    /// Whether the repository of `dir` is set to have no working tree.
+    #[must_use]
+    pub fn is_set_bare(&self, dir: &Path) -> bool {
+        self.line(dir, &["rev-parse", "--is-bare-repository"]).as_deref() == Some("true")
+    }
+
     fn lists(&self, dir: &Path, options: &[&str], path: &str) -> bool {
         let path = format!(":(literal){path}");
         let listed = self.ask(dir, &[&["ls-files", "-z"], options, &["--", &path]].concat());
