@@ -141,18 +141,23 @@ impl Context {
     }
 
     fn left_out_entry(&self, root: &Path, path: &str, is_file: bool) -> Error {
+        let message = format!("{path} is not in this sparse checkout, and git has it");
+        let add = self.adds(root, path, is_file);
+        Problem::new(Kind::NotFound, "left_out", message)
+            .help(format!("bring it with `{add}`; nothing was written"))
+            .into()
+    }
+
+    /// The command that adds `path`, relative to `root`, to a sparse checkout.
+    pub(crate) fn adds(&self, root: &Path, path: &str, is_file: bool) -> String {
         let dir = match path.rsplit_once('/') {
             Some((dir, _)) if is_file && self.git.has_cones(root) => dir,
             _ => path,
         };
-        let message = format!("{path} is not in this sparse checkout, and git has it");
         // Patterns can be added at the top alone.
         let top = self.git.top(root).unwrap_or_else(|| root.to_owned());
         let below = root.strip_prefix(&top).unwrap_or(Path::new("")).join(dir);
-        let add = self.git_command(&top, &format!("sparse-checkout add {}", quoted(&below.to_string_lossy())));
-        Problem::new(Kind::NotFound, "left_out", message)
-            .help(format!("bring it with `{add}`; nothing was written"))
-            .into()
+        self.git_command(&top, &format!("sparse-checkout add {}", quoted(&below.to_string_lossy())))
     }
 
     /// The workflow called `name` in `catalog`, that of the project in `root`.

@@ -1367,7 +1367,10 @@ fn a_journal_that_a_sparse_checkout_leaves_out_is_left_alone() {
     let there = sparse(&repo, &["src", ".flow"]);
     let flow = |args: &[&str]| repo.flow(&[&["-C", &there], args].concat());
     let answer = flow(&["cancel", "r7"]).ok();
-    insta::assert_snapshot!(answer.stderr, @"warning: the journal .decisions/issue-7.md was not updated: .decisions/issue-7.md is not in this sparse checkout, and git has it");
+    let warning = "warning: the journal .decisions/issue-7.md was not updated: .decisions/issue-7.md is not in this sparse checkout, and git has it; `git -C ";
+    assert!(answer.stderr.starts_with(warning), "{answer:?}");
+    let add = " sparse-checkout add .decisions` brings it for what is noted from then on\n";
+    assert!(answer.stderr.ends_with(add), "{answer:?}");
     assert!(!repo.sandbox.path(&there).join(".decisions").exists());
 }
 

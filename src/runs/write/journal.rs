@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::codec::{Artifact, JournalHead, append_artifact, coerce, has_artifact_of_run};
-use crate::disk::{DocumentPlace, Errno, Guard, Links, update_document};
+use crate::disk::{DocumentError, DocumentFault, DocumentPlace, Errno, Guard, Links, update_document};
 use crate::model::{RunDocument, Timestamp, issue_file_part, limits};
 use crate::runs::context::OpenedProject;
 
@@ -96,6 +96,13 @@ fn append(project: &OpenedProject, run: &RunDocument, now: Timestamp, only_first
     while let Some(next) = cause {
         sentence.push_str(&format!(": {next}"));
         cause = next.source();
+    }
+    if let DocumentError::Fault(DocumentFault::Elsewhere(problem)) = &error
+        && problem.code == "left_out"
+    {
+        let path = relative.to_string_lossy();
+        let add = project.cx.adds(project.root(), &path, true);
+        sentence.push_str(&format!("; `{add}` brings it for what is noted from then on"));
     }
     Some(sentence)
 }
