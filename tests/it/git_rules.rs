@@ -203,3 +203,36 @@ fn the_first_start_says_what_git_does_with_the_new_directory() {
     let bare = "rm -rf .git; git init -q --bare .bare; echo 'gitdir: ./.bare' >.git";
     assert_eq!(made(bare, "."), ", in a bare repository: its clones will not have it");
 }
+
+#[test]
+fn a_run_stays_that_of_its_branch_in_a_rebase_and_is_told_after_its_branch_was_renamed() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path(".gitignore"), ".flow\n").unwrap();
+    std::fs::write(sandbox.path("file"), "one\n").unwrap();
+    commit(&sandbox);
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    sandbox.git(&["switch", "-qc", "topic"]);
+    sandbox.flow(["start", "debug", "--id", "r2"]).ok();
+    std::fs::write(sandbox.path("file"), "topic\n").unwrap();
+    commit(&sandbox);
+    sandbox.git(&["switch", "-q", "main"]);
+    std::fs::write(sandbox.path("file"), "main\n").unwrap();
+    commit(&sandbox);
+    sandbox.git(&["switch", "-q", "topic"]);
+    for how in ["--merge", "--apply"] {
+        let mut rebase = sandbox.command("git");
+        rebase.args(["rebase", "-q", how, "main"]);
+        assert_ne!(run(rebase, "").code, Some(0), "{how}");
+        let recorded = sandbox.flow(["record-activity", "--id", how.trim_start_matches('-'), "--json"]).ok().json();
+        assert_eq!(recorded["run_id"], "r2", "{how}");
+        sandbox.git(&["rebase", "--abort"]);
+    }
+    sandbox.git(&["branch", "-m", "topic", "renamed"]);
+    let refused = sandbox.flow(["record-activity", "--id", "b", "--json"]).exits(64).error();
+    assert_eq!(
+        refused["help"],
+        "name one of them with --run-id or in FLOW_RUN; `flow list` shows all runs; if branch topic is renamed now: `flow set r2 --branch renamed`"
+    );
+    sandbox.flow(["set", "r2", "--branch", "renamed"]).ok();
+    assert_eq!(sandbox.flow(["record-activity", "--id", "b", "--json"]).ok().json()["run_id"], "r2");
+}

@@ -19,7 +19,7 @@ const IN_A_TABLE: &str = "refs/heads/.invalid";
 /// What is checked out in a worktree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Head {
-    /// The branch, even before its first commit. None if a commit is checked out without a branch.
+    /// The branch, even before its first commit, and during its rebase. None if a commit is checked out without a branch.
     pub branch: Option<String>,
     /// The id of the commit; none before the first one.
     pub commit: Option<String>,
@@ -62,7 +62,7 @@ impl Git {
                 let text = one_line(&own.join("HEAD"))?;
                 match text.strip_prefix("ref:") {
                     Some(name) => name.trim().to_owned(),
-                    None => return Some(Head { branch: None, commit: Some(commit_id(&text)?) }),
+                    None => return Some(Head { branch: rebased(&own), commit: Some(commit_id(&text)?) }),
                 }
             }
         };
@@ -76,11 +76,31 @@ impl Git {
 }
 
 impl Git {
+    /// Whether the repository of `dir` has the branch `name`. `None` if its files do not tell.
+    #[must_use]
+    pub fn has_branch(&self, dir: &Path, name: &str) -> Option<bool> {
+        let shared = shared_dir(&git_dir(&self.top(dir)?.join(".git"))?)?;
+        if shared.join("reftable").is_dir() {
+            return None;
+        }
+        Some(follow(&shared, format!("refs/heads/{name}")).1.is_some())
+    }
+
     /// Whether something is stashed in the repository of `dir`. Also where that is not known, because references are in a table.
     pub(super) fn has_stash(&self, dir: &Path) -> bool {
         let Some(shared) = self.top(dir).and_then(|top| shared_dir(&git_dir(&top.join(".git"))?)) else { return false };
         shared.join("reftable").is_dir() || follow(&shared, STASH.to_owned()).1.is_some()
     }
+}
+
+/// The branch of which git makes the commits again, while it has checked out one of these.
+fn rebased(own: &Path) -> Option<String> {
+    for dir in ["rebase-merge", "rebase-apply"] {
+        if let Some(name) = one_line(&own.join(dir).join("head-name")) {
+            return name.strip_prefix("refs/heads/").map(str::to_owned);
+        }
+    }
+    None
 }
 
 /// The reference to which `name` leads, and the commit that it names.

@@ -1,5 +1,6 @@
 //! Selects the run that a command is about: the one that is named, and otherwise the one that can only be meant.
 
+use crate::host::is_commit_id;
 use crate::model::{Explain as _, Help, Kind, Problem, RunId, RunStatus, RunSummary, SessionId, Suggestion};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
@@ -31,6 +32,8 @@ pub(crate) struct Candidates<'a> {
     runs: Vec<&'a RunSummary>,
     /// As the end of "N runs are open".
     of: String,
+    /// The branch that is checked out, of which none of them is, and one of them whose own branch is gone.
+    renamed: Option<(String, &'a RunSummary)>,
 }
 
 impl<'a> Candidates<'a> {
@@ -38,15 +41,22 @@ impl<'a> Candidates<'a> {
     pub(crate) fn among(project: &OpenedProject, runs: &'a Runs, session: Option<&SessionId>) -> Self {
         let own: Vec<_> = runs.open().filter(|run| is_own(run, session)).collect();
         if !own.is_empty() {
-            return Self { runs: own, of: " in this session".to_owned() };
+            return Self { runs: own, of: " in this session".to_owned(), renamed: None };
         }
-        if let Some(head) = project.cx.git.head(project.root()) {
-            let here: Vec<_> = runs.open().filter(|run| matches!(&run.branch, Some(at) if head.is_at(at))).collect();
-            if !here.is_empty() {
-                return Self { runs: here, of: format!(" on branch {}", head.name().unwrap_or_default()) };
-            }
+        let all: Vec<_> = runs.open().collect();
+        let Some(head) = project.cx.git.head(project.root()) else {
+            return Self { runs: all, of: String::new(), renamed: None };
+        };
+        let mut here = all.clone();
+        here.retain(|run| matches!(&run.branch, Some(at) if head.is_at(at)));
+        if !here.is_empty() {
+            let of = format!(" on branch {}", head.name().unwrap_or_default());
+            return Self { runs: here, of, renamed: None };
         }
-        Self { runs: runs.open().collect(), of: String::new() }
+        let is_gone =
+            |branch: &String| !is_commit_id(branch) && project.cx.git.has_branch(project.root(), branch) == Some(false);
+        let renamed = all.iter().find(|run| run.branch.as_ref().is_some_and(is_gone)).copied();
+        Self { renamed: head.branch.zip(renamed), runs: all, of: String::new() }
     }
 
     /// The only one.
@@ -54,7 +64,16 @@ impl<'a> Candidates<'a> {
         match self.runs.as_slice() {
             [only] => Ok(only),
             [] => Err(Error::no_active_run(reasons(&runs.unreadable))),
-            several => Err(Error::several_runs(&several.iter().map(|run| &run.head.run_id).collect::<Vec<_>>())),
+            several => {
+                let error = Error::several_runs(&several.iter().map(|run| &run.head.run_id).collect::<Vec<_>>());
+                let Some((branch, run)) = &self.renamed else { return Err(error) };
+                let problem = error.problem();
+                let set = Suggestion::flow("set").value(&run.head.run_id).option("branch", branch);
+                let old = run.branch.as_deref().unwrap_or_default();
+                let help =
+                    problem.help.clone().unwrap_or_default() + format!("; if branch {old} is {branch} now: ") + set;
+                Err(problem.help(help).into())
+            }
         }
     }
 
