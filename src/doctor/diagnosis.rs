@@ -14,8 +14,8 @@ use crate::runs::OpenedProject;
 use crate::runs::open::checkout::{committed_beyond, is_elsewhere, places_of_log, places_of_lost, places_with};
 use crate::runs::open::fault::{has_other_run, put_back};
 use crate::runs::open::pinned::catalog_machine;
-use crate::store::StoredRun as _;
 use crate::store::local::RunDir;
+use crate::store::{Document, StoredRun as _};
 
 /// The findings of a run, and the log that a repair would put in place of its log.
 pub(super) struct Diagnosis {
@@ -50,7 +50,12 @@ pub(super) fn diagnose(
     if named {
         facts.committed = committed_beyond(project, run, facts.noted().0, facts.scan.last_seq());
     }
-    tree::check(&facts, project.trust(), &mut findings);
+    let is_from_git = || {
+        let log = run.address(Document::Log).from(project.root());
+        let (git, root) = (&project.cx.git, project.root());
+        git.top(root).is_some() && git.may_track(root, log.as_ref())
+    };
+    tree::check(&facts, project.trust(), is_from_git, &mut findings);
     let (reconciled, read) = facts.reconcile();
     if let Some(Fault::OtherRun(of)) = reconciled.faults.first() {
         // Every file is that of the other run, and which one people want to keep is theirs to say.

@@ -18,8 +18,9 @@ const TEMPORARY: [&str; 4] = [RUN_TMP, RUN_MERGE_TMP, LOG_TMP, ACTIVITY_TMP];
 /// The number of levels to which other directories are searched.
 const DEPTH: usize = 16;
 
-/// Checks the directory of a run. `trust` says whose files may be used.
-pub(super) fn check(facts: &RunFacts, trust: Trust, found: &mut Findings) {
+/// Checks the directory of a run. `trust` says whose files may be used. `is_from_git`: the log may be here because git brought it,
+/// which brings no lock.
+pub(super) fn check(facts: &RunFacts, trust: Trust, is_from_git: impl Fn() -> bool, found: &mut Findings) {
     for (path, why) in &facts.unreadable {
         found.add("unreadable", path, format!("the directory cannot be read: {why}"));
     }
@@ -76,7 +77,7 @@ pub(super) fn check(facts: &RunFacts, trust: Trust, found: &mut Findings) {
             found.add("lock_held", &facts.path(LOCK), message);
         }
         // The first command that writes after the start creates the lock.
-        (None, None) if facts.scan.lines.len() > made_with(facts) && facts.unreadable.is_empty() => {
+        (None, None) if facts.scan.lines.len() > made_with(facts) && facts.unreadable.is_empty() && !is_from_git() => {
             let message = "the lock file is gone, and with it the highest numbers given; the next writer makes another";
             found.add("lock_missing", &facts.path(LOCK), message);
         }

@@ -1046,7 +1046,7 @@ fn evidence_is_the_same_in_a_clone_that_changes_line_ends() {
         assert_eq!(verified["evidence"][0]["freshness"], "fresh", "{how}: {verified:#}");
         let findings = shell(&sandbox, &format!("cd ../{how}; flow doctor --json")).json()["findings"].clone();
         let codes: Vec<_> = findings.as_array().unwrap().iter().map(|one| one["code"].clone()).collect();
-        assert_eq!(codes, ["lock_missing"], "{how}");
+        assert!(codes.is_empty(), "{how}: {codes:?}");
     }
 }
 
