@@ -236,3 +236,21 @@ fn a_run_stays_that_of_its_branch_in_a_rebase_and_is_told_after_its_branch_was_r
     sandbox.flow(["set", "r2", "--branch", "renamed"]).ok();
     assert_eq!(sandbox.flow(["record-activity", "--id", "b", "--json"]).ok().json()["run_id"], "r2");
 }
+
+#[test]
+fn a_run_that_another_worktree_has_from_the_same_commit_is_not_one_more() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    commit(&sandbox);
+    sandbox.git(&["worktree", "add", "-q", "../side"]);
+    let count = || {
+        let report = sandbox.flow(["list", "--json"]).ok().json();
+        report["worktrees"].as_array().unwrap().iter().map(|one| one["open_runs"].as_u64().unwrap()).sum::<u64>()
+    };
+    assert_eq!(count(), 0);
+    assert!(!sandbox.flow(["resume"]).ok().stderr.contains("worktrees"));
+    sandbox.flow(["-C", "../side", "start", "debug", "--id", "r2", "--another"]).ok();
+    assert_eq!(count(), 1);
+    sandbox.flow(["-C", "../side", "record-activity", "--run-id", "r1", "--id", "on"]).ok();
+    assert_eq!(count(), 2);
+}

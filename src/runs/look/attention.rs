@@ -59,8 +59,8 @@ pub fn attention(cx: &Context, request: &AttentionRequest) -> Result<AttentionRe
 
 /// The open runs of other worktrees: those that need a person first, then the newest.
 fn open_elsewhere(cx: &Context) -> Vec<OtherWorktree> {
-    worktrees_with(cx, NamedRuns::of_each(RUNS_NAMED), |project, named| {
-        let mut there = newest_open(project, LOOKED_AT)?;
+    worktrees_with(cx, NamedRuns::of_each(RUNS_NAMED), |project, here, named| {
+        let mut there = newest_open(project, here, LOOKED_AT)?;
         let mut in_need = HashSet::new();
         if there.runs.len() > 1 {
             for card in cards_of(&project.cx, there.runs.iter().map(|run| &run.head.run_id))? {

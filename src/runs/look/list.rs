@@ -298,9 +298,9 @@ fn listed_elsewhere(cx: &Context, filter: &ListFilter, listed: usize) -> Vec<Oth
     if filter.is_all() && filter.sort == ListOrder::Started {
         return worktrees_with(cx, named, newest_open);
     }
-    worktrees_with(cx, named, |project, named| {
+    worktrees_with(cx, named, |project, here, named| {
         let (mut found, unreadable) = found_in(project, filter)?;
-        found.retain(|(run, _)| !run.head.is_over());
+        found.retain(|(run, _)| !run.head.is_over() && !here.has(&run.head));
         let open_runs = found.len();
         let runs = found.into_iter().take(named).map(|(run, _)| run).collect();
         Ok(OpenThere { open_runs, runs, error: unreadable.first().map(Unreadable::in_words) })

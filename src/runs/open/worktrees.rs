@@ -1,11 +1,12 @@
 //! The runs in other worktrees of the repository, each of which has its own `.flow`.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::model::{Explain, Suggestion};
+use crate::model::{Explain, RunHead, RunId, Suggestion, Timestamp};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
 use crate::runs::open::listed::{ListedRun, ShortNames};
@@ -76,6 +77,22 @@ pub(crate) struct OpenThere {
     pub(crate) error: Option<String>,
 }
 
+/// The open runs of this checkout. Another worktree may have the same ones from the same commit.
+pub(crate) struct OpenHere(HashMap<RunId, Timestamp>);
+
+impl OpenHere {
+    fn of(cx: &Context) -> Self {
+        let read = cx.project().and_then(|project| Runs::read_open(&project));
+        let heads = read.iter().flat_map(Runs::open).map(|run| &run.head);
+        Self(heads.map(|head| (head.run_id.clone(), head.updated_at)).collect())
+    }
+
+    /// Whether a run of another worktree is open here and has come as far.
+    pub(crate) fn has(&self, run: &RunHead) -> bool {
+        self.0.get(&run.run_id).is_some_and(|at| *at >= run.updated_at)
+    }
+}
+
 /// How many runs of other worktrees are named.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NamedRuns {
@@ -97,18 +114,23 @@ pub(crate) fn other_worktrees(cx: &Context, named: usize) -> Vec<OtherWorktree> 
     worktrees_with(cx, NamedRuns::of_each(named), newest_open)
 }
 
-/// The other worktrees with open runs that `open_there` takes, which gets how many it has to name.
+/// The other worktrees with open runs that `open_there` takes, which gets the runs that are here, and how many it has to name.
 pub(crate) fn worktrees_with(
     cx: &Context,
     mut named: NamedRuns,
-    open_there: impl Fn(&OpenedProject, usize) -> Result<OpenThere>,
+    open_there: impl Fn(&OpenedProject, &OpenHere, usize) -> Result<OpenThere>,
 ) -> Vec<OtherWorktree> {
     let mut others = Vec::new();
-    for (path, cx) in in_other_worktrees(cx) {
+    let worktrees = in_other_worktrees(cx);
+    if worktrees.is_empty() {
+        return others;
+    }
+    let here = OpenHere::of(cx);
+    for (path, cx) in worktrees {
         let project = cx.project();
         let found = project.as_ref().map_err(Explain::one_line).and_then(|project| {
             let room = named.each.min(named.all);
-            open_there(project, room).map_err(|error| error.one_line())
+            open_there(project, &here, room).map_err(|error| error.one_line())
         });
         let there = found.unwrap_or_else(|error| OpenThere { open_runs: 0, runs: Vec::new(), error: Some(error) });
         if there.open_runs == 0 && there.error.is_none() {
@@ -125,13 +147,14 @@ pub(crate) fn worktrees_with(
     others
 }
 
-/// The newest open runs of a project.
-pub(crate) fn newest_open(project: &OpenedProject, named: usize) -> Result<OpenThere> {
+/// The newest open runs of another worktree's project.
+pub(crate) fn newest_open(project: &OpenedProject, here: &OpenHere, named: usize) -> Result<OpenThere> {
     let found = Runs::read_open(project)?;
     let error = match found.unreadable.first() {
         Some(run) => Some(run.in_words()),
         None => passed_over_in_words(found.passed_over),
     };
-    let runs = found.open().take(named).cloned().map(ListedRun::from).collect();
-    Ok(OpenThere { open_runs: found.open().count(), runs, error })
+    let open: Vec<_> = found.open().filter(|run| !here.has(&run.head)).collect();
+    let runs = open.iter().take(named).map(|run| ListedRun::from((*run).clone())).collect();
+    Ok(OpenThere { open_runs: open.len(), runs, error })
 }
