@@ -254,3 +254,25 @@ fn a_run_that_another_worktree_has_from_the_same_commit_is_not_one_more() {
     sandbox.flow(["-C", "../side", "record-activity", "--run-id", "r1", "--id", "on"]).ok();
     assert_eq!(count(), 2);
 }
+
+#[test]
+fn the_log_of_a_run_that_was_put_back_says_so() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    commit(&sandbox);
+    assert_eq!(sandbox.flow(["log", "r1"]).ok().stderr, "");
+    sandbox.flow(["record-activity", "--id", "a"]).ok();
+    sandbox.git(&["restore", "--", ".flow"]);
+    let told = sandbox.flow(["log", "r1"]).ok().stderr;
+    insta::assert_snapshot!(told, @"warning: the log was put back: it ends at event 1, and event 2 was written; `flow resume r1` says how to go on");
+}
+
+#[test]
+fn a_run_that_is_about_another_issue_now_keeps_its_journal_and_says_so() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path(".decisions")).unwrap();
+    sandbox.flow(["start", "debug", "--id", "r1", "--issue", "7"]).ok();
+    let told = sandbox.flow(["set", "r1", "--issue", "9"]).ok().stderr;
+    insta::assert_snapshot!(told, @"warning: .decisions/issue-7.md stays the journal of the run");
+    assert_eq!(sandbox.flow(["set", "r1", "--branch", "b"]).ok().stderr, "");
+}

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub(crate) use crate::host::reader_left;
-use crate::model::{Event, Seq, SessionId};
+use crate::model::{Event, Seq, SessionId, Suggestion};
 use crate::runs::context::Context;
-use crate::runs::error::Result;
+use crate::runs::error::{Result, ends_at};
 use crate::runs::open::checkout::{elsewhere, may_be_elsewhere};
 use crate::runs::open::listing::for_listing;
 use crate::runs::open::name::open_run_exactly;
@@ -89,10 +89,21 @@ pub fn follow(cx: &Context, request: &LogRequest) -> Result<Follow> {
 /// The run, and what a reader should know if machines share it.
 fn logged_run(cx: &Context, request: &LogRequest) -> Result<(Box<dyn StoredRun>, Vec<String>)> {
     let project = cx.project()?;
-    let warnings = ask_store(&project, RefreshScope::All);
+    let mut warnings = ask_store(&project, RefreshScope::All);
     let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
     // Its directory is here, but git has its log on another branch: no log would look like an empty one.
-    if may_be_elsewhere(&project, &*run) { Err(elsewhere(&project, &*run)) } else { Ok((run, warnings)) }
+    if may_be_elsewhere(&project, &*run) {
+        return Err(elsewhere(&project, &*run));
+    }
+    let (last, noted) = (run.end(Seq(u64::MAX))?.map_or(Seq(0), |end| end.last), run.noted());
+    if noted > last {
+        let resume = Suggestion::flow("resume").value(run.id());
+        warnings.push(format!(
+            "the log was put back: it {}, and event {noted} was written; `{resume}` says how to go on",
+            ends_at(last)
+        ));
+    }
+    Ok((run, warnings))
 }
 
 /// A part of a log: at most `limit` events after the position `after`.

@@ -13,6 +13,7 @@ use crate::runs::error::{Error, Result};
 use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::same_work::{SameWork, checked_work, refuse_second_run};
 use crate::runs::open::select::select_run_to_write;
+use crate::runs::write::journal::of_issue;
 use crate::runs::write::transaction::{Transaction, transact};
 
 /// The changes; `None` and empty keep the current value.
@@ -89,6 +90,13 @@ pub fn set(cx: &Context, request: &SetRequest) -> Result<SetReport> {
         }
         let changed = change_facts(tx, &wanted)?;
         let document = tx.state.document();
+        let mut warnings = tx.warnings.clone();
+        if changed
+            && let (Some(issue), Some(journal)) = (&request.issue, document.context_text("journal"))
+            && journal != of_issue(&issue.key(None))
+        {
+            warnings.push(format!("{journal} stays the journal of the run"));
+        }
         Ok(SetReport {
             run_id: document.id.clone(),
             seq: document.state.last_seq.unwrap_or_default(),
@@ -96,7 +104,7 @@ pub fn set(cx: &Context, request: &SetRequest) -> Result<SetReport> {
             goal: document.goal.clone(),
             context: document.context.clone(),
             limits: document.limits.clone(),
-            warnings: tx.warnings.clone(),
+            warnings,
         })
     })
 }
