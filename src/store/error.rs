@@ -325,6 +325,9 @@ impl StoreError {
     }
 }
 
+/// What brings a file that Git LFS has.
+const PULL: &str = "bring the contents with `git lfs pull`; if two pointers were merged, take the file of one side first; nothing was written";
+
 impl Explain for StoreError {
     fn problem(&self) -> Problem {
         let new = |kind, code| Problem::new(kind, code, self);
@@ -342,9 +345,7 @@ impl Explain for StoreError {
             Self::WithoutEvent { .. } => new(Kind::Damaged, "log_without_events").help(
                 "bring an earlier version of events.jsonl back, with git for instance, or cut off what flow did not write; until then nothing is written there",
             ),
-            Self::LfsPointer { .. } => new(Kind::Damaged, "lfs_pointer").help(
-                "bring the contents with `git lfs pull`; if two pointers were merged, take the file of one side first; nothing was written",
-            ),
+            Self::LfsPointer { .. } => new(Kind::Damaged, "lfs_pointer").help(PULL),
             Self::Conflict { .. } => new(Kind::Held, "conflict").help("try again; nothing was written"),
             Self::WorkTaken { .. } => new(Kind::Refused, "run_open").help("go on with that run; nothing was written"),
             Self::Taken { .. } => new(Kind::Refused, "run_exists").help("use another id, or go on with that run"),
@@ -366,9 +367,7 @@ impl Explain for StoreError {
             Self::NotMoved { .. } => new(Kind::Refused, "run_not_moved").help(
                 "try again: from now on it is written here, as it was before the move; nothing was written",
             ),
-            Self::Hidden(hidden) => {
-                new(Kind::Refused, "run_hidden").help(hidden.help() + "; nothing was written")
-            }
+            Self::Hidden(hidden) => new(Kind::Refused, "run_hidden").help(hidden.help() + "; nothing was written"),
             Self::Replaced { .. } => new(Kind::Held, "log_replaced").help("try again; nothing was written"),
             Self::Held { .. } => new(Kind::Held, "lock_timeout")
                 .help("try again, or wait longer with --lock-timeout SECONDS; nothing was written"),

@@ -129,24 +129,20 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
     let caller = cx.caller(request.session.clone(), None)?;
     if let Some(id) = &request.id {
         cx.refuse_id_in_git(&root, id)?;
+        existing.as_ref().map_or(Ok(()), |project| refuse_same_but_for_case(project, id))?;
     }
-    let same = SameWork::new(request.issue.clone(), request.pr, machine.id());
-    if existing.is_none() && !request.another {
-        refuse_work_in_git(cx, &root, &same)?;
-    }
-    let key = request.issue.as_ref().map(|issue| IssueKeys::at(cx, root).key(issue));
+    let key = request.issue.as_ref().map(|issue| IssueKeys::at(cx, root.clone()).key(issue));
     let base = run_id_base(request, key.as_deref(), now)?;
     if let Some(journal) = &request.journal
         && let Some(why) = journal::refuse_path(journal.as_ref())
     {
         return Err(Error::Usage(format!("--journal: {why}")));
     }
-    if let Some(project) = &existing {
-        if let Some(id) = &request.id {
-            refuse_same_but_for_case(project, id)?;
-        }
-        if !request.another && known.is_none() {
-            refuse_second_run(project, request.id.as_ref(), &same)?;
+    if !request.another && known.is_none() {
+        let same = SameWork::new(request.issue.clone(), request.pr, machine.id());
+        match &existing {
+            Some(project) => refuse_second_run(project, request.id.as_ref(), &same)?,
+            None => refuse_work_in_git(cx, &root, &same)?,
         }
     }
     // Only now: a refused start makes nothing in `.flow`.
