@@ -10,13 +10,14 @@
 //!            | "state" id "<<choice>>"
 //! id         = ( letter | digit | "_" | "." )+
 //! comment    = ( "%%" | "#" ) text                    behind blanks, wherever a token can stand
+//! label      = text                                    without a `;` that has an arrow behind it
 //! ```
 
-use crate::codec;
 use crate::machine::check::shown;
 use crate::machine::lines::SourceLine;
-use crate::machine::mermaid::lexer::{Kind, Token, Tokens, is_comment};
-use crate::machine::mermaid::words::{is_id, is_mark, named, quoted, read, suggested_id};
+use crate::machine::mermaid::lexer::{Kind, Token, Tokens};
+use crate::machine::mermaid::reader::Reader;
+use crate::machine::mermaid::words::{is_id, quoted, read, suggested_id};
 use crate::machine::{Diagnostic, Name};
 
 /// A parsed line.
@@ -79,8 +80,6 @@ pub(super) type ParseResult<T> = Result<T, Box<Diagnostic>>;
 
 /// Words that Mermaid does not accept as ids.
 const RESERVED: [&str; 6] = ["class", "click", "default", "note", "state", "style"];
-/// The characters of an id, for messages.
-const IDS: &str = "ids are letters, digits, `_` and `.`";
 
 /// Parses a line.
 ///
@@ -92,6 +91,9 @@ pub(super) fn statement(line: SourceLine<'_>) -> ParseResult<Statement> {
     let reader = Reader { line };
     if reader.text(&first).starts_with("//") {
         return Err(reader.slashes(&first));
+    }
+    if let Some(semicolon) = reader.another_statement() {
+        return Err(reader.semicolon(&semicolon));
     }
     match first.kind {
         Kind::Word => match reader.directive(reader.text(&first), tokens.clone()) {
@@ -110,38 +112,7 @@ pub(super) fn statement(line: SourceLine<'_>) -> ParseResult<Statement> {
     }
 }
 
-/// The line that is being parsed.
-struct Reader<'a> {
-    line: SourceLine<'a>,
-}
-
 impl Reader<'_> {
-    fn text(&self, token: &Token) -> &str {
-        &self.line.text[token.range.clone()]
-    }
-
-    fn text_of(&self, token: Option<&Token>) -> &str {
-        token.map_or("", |token| self.text(token))
-    }
-
-    fn name(&self, token: &Token) -> Name {
-        self.line.name(token.range.clone())
-    }
-
-    fn error(&self, code: &'static str, at: &Token, message: impl Into<String>) -> Box<Diagnostic> {
-        Box::new(Diagnostic::error(code, &self.name(at), message))
-    }
-
-    fn helped(
-        &self,
-        code: &'static str,
-        at: &Token,
-        message: impl Into<String>,
-        help: impl Into<String>,
-    ) -> Box<Diagnostic> {
-        Box::new(Diagnostic::error(code, &self.name(at), message).with_help(help))
-    }
-
     fn unsupported(&self, at: &Token, what: &str) -> Statement {
         self.unsupported_until(at, what, Until::HereAlready)
     }
@@ -274,23 +245,6 @@ impl Reader<'_> {
         Ok(Statement::State(declared))
     }
 
-    /// What is told about something behind the id of `state …` that does not belong there.
-    fn word_behind(&self, id: &Token, word: &Token, label: Option<&str>, tokens: &Tokens<'_>) -> Box<Diagnostic> {
-        let (one, two) = (self.text(id), self.text(word));
-        if word.kind == Kind::OtherArrow && id.range.end == word.range.start {
-            return self.odd_id(&Token { kind: Kind::Word, range: id.range.start..word.range.end }, '-');
-        }
-        let next = tokens.peek();
-        let (label, id) = match (label, next) {
-            _ if word.kind != Kind::Word => return self.blank_in_id(id, word),
-            (Some(label), _) => (label, suggested_id(&format!("{one} {two}"))),
-            (None, Some(next)) if two.eq_ignore_ascii_case("as") => (one, suggested_id(self.text(&next))),
-            (None, _) => return self.blank_in_id(id, word),
-        };
-        let message = format!("`{}` follows a state's id, which has no blanks", shown(two));
-        self.helped("bad_state_name", word, message, format!("write `state {} as {id}`", quoted(label)))
-    }
-
     /// Whether a quoted text ends in its line.
     fn is_closed(&self, quoted: &Token) -> bool {
         let text = self.text(quoted);
@@ -374,15 +328,6 @@ impl Reader<'_> {
         }
     }
 
-    fn other_arrow(&self, arrow: &Token) -> Box<Diagnostic> {
-        let text = self.text(arrow);
-        let help = match text {
-            "<--" | "<-" => "write the transition the other way round, with `-->`",
-            _ => "write `-->`",
-        };
-        self.helped("bad_arrow", arrow, format!("`{text}` is not an arrow of a state diagram"), help)
-    }
-
     fn transition(&self, from: &Token, arrow: &Token, mut tokens: Tokens<'_>) -> ParseResult<Statement> {
         let Some(to) = tokens.next() else {
             return Err(self.error("mermaid_syntax", arrow, "the transition leads nowhere: a state is missing"));
@@ -409,29 +354,6 @@ impl Reader<'_> {
         Ok(Statement::Transition { from, to, label })
     }
 
-    /// The label in `|label| target`, and what stands behind it.
-    fn between_bars(&self, first: &Token) -> Option<(&str, &str)> {
-        self.line.text[first.range.start..].strip_prefix('|')?.split_once('|')
-    }
-
-    /// What is told about `from -- label --> target`.
-    fn label_within(&self, from: &Token, dashes: &Token, mut tokens: Tokens<'_>) -> Option<Box<Diagnostic>> {
-        let arrow = tokens.find(|token| token.kind == Kind::Arrow)?;
-        let label = &self.line.text[dashes.range.end..arrow.range.start];
-        (self.text(dashes) == "--").then(|| self.label_behind(from, dashes, label, &self.line.text[arrow.range.end..]))
-    }
-
-    /// What is told about a label as flowcharts have it.
-    fn label_behind(&self, from: &Token, at: &Token, label: &str, target: &str) -> Box<Diagnostic> {
-        let target = target.split_whitespace().next().unwrap_or("STATE");
-        let help = format!("write `{} --> {} : {}`", self.text(from), shown(target), shown(label.trim()));
-        self.helped("mermaid_syntax", at, "the label of a transition stands behind its target", help)
-    }
-
-    fn slashes(&self, at: &Token) -> Box<Diagnostic> {
-        self.helped("mermaid_syntax", at, "`//` does not begin a comment", "a comment begins with `%%`")
-    }
-
     /// Parses a token as an end of a transition.
     fn ending(&self, token: &Token) -> ParseResult<End> {
         match token.kind {
@@ -439,12 +361,6 @@ impl Reader<'_> {
             Kind::Quoted => Err(self.quoted_id(token)),
             _ => self.id(token).map(End::State),
         }
-    }
-
-    fn quoted_id(&self, token: &Token) -> Box<Diagnostic> {
-        let text = self.text(token).trim_matches('"');
-        let help = format!("write `state {} as {}` and use the id", quoted(text), suggested_id(text));
-        self.helped("bad_state_name", token, "a state's id is not written in quotation marks", help)
     }
 
     /// Parses a token as the id of a state.
@@ -462,15 +378,6 @@ impl Reader<'_> {
             return Err(self.semicolon(token));
         }
         Err(self.odd_id(token, odd))
-    }
-
-    fn odd_id(&self, token: &Token, odd: char) -> Box<Diagnostic> {
-        let text = self.text(token);
-        let message = format!("`{}` cannot be a state's id: it has {}", shown(text), named(odd));
-        let marks = if is_mark(odd) { ", without combining marks and joiners" } else { "" };
-        let (text, id) = (quoted(text), suggested_id(text));
-        let help = format!("{IDS}{marks}; write `state {text} as {id}` and use `{id}`");
-        self.helped("bad_state_name", token, message, help)
     }
 
     /// The text after the colon of a state.
@@ -505,52 +412,5 @@ impl Reader<'_> {
         }
         let message = format!("`{}` is one word too many", shown(self.text(&token)));
         Err(self.error("mermaid_syntax", &token, message))
-    }
-
-    fn semicolon(&self, token: &Token) -> Box<Diagnostic> {
-        let begin = token.range.start + self.text(token).find(';').unwrap_or_default();
-        let behind = self.line.text[begin..].trim_start_matches([';', ' ', '\t']);
-        if !behind.is_empty() && !is_comment(behind) {
-            let message = "a line has one statement, and no `;` between two";
-            return self.helped("mermaid_syntax", token, message, "write each statement on a line of its own");
-        }
-        self.helped("mermaid_syntax", token, "a line has no `;` at its end", "leave out the `;`")
-    }
-
-    fn blank_in_id(&self, first: &Token, second: &Token) -> Box<Diagnostic> {
-        let (one, two) = (self.text(first), self.text(second));
-        // Some editors replace `-->` by such characters.
-        if two.chars().all(|c| "→⟶⇒➔➜–—-=>".contains(c)) {
-            return self.other_arrow(second);
-        }
-        if two.starts_with(';') {
-            return self.semicolon(second);
-        }
-        if two.starts_with("//") {
-            return self.slashes(second);
-        }
-        if first.kind == Kind::Star {
-            let message = format!("`{}` does not belong behind `[*]`", shown(two));
-            return self.helped("mermaid_syntax", second, message, "write each statement on a line of its own");
-        }
-        if second.kind == Kind::Stereotype {
-            let help = format!("write `state {one} {two}` on a line of its own, and `{one}` alone here");
-            return self.helped("mermaid_syntax", second, "only a line that begins with `state` can say this", help);
-        }
-        // No blank stands between them in `a{b}`.
-        if first.range.end == second.range.start
-            && let Some(odd) = two.chars().next()
-        {
-            let rest = &self.line.text[second.range.start..];
-            let end = second.range.start + rest.find(char::is_whitespace).unwrap_or(rest.len());
-            return self.odd_id(&Token { kind: Kind::Word, range: first.range.start..end }, odd);
-        }
-        let message = format!("`{}` follows a state's id, which has no blanks", shown(two));
-        let both = format!("{} {}", shown(one), shown(two));
-        let help = match codec::similar(one, ["state"].into_iter()) {
-            Some(meant) => format!("did you mean `{meant} {}`?", shown(two)),
-            None => format!("write `state {} as {}` and use the id", quoted(&both), suggested_id(&both)),
-        };
-        self.helped("bad_state_name", second, message, help)
     }
 }

@@ -1,12 +1,13 @@
 //! The Mermaid notation (rp1): a `stateDiagram-v2`, alone or in a Markdown document.
 //!
-//! `lexer` splits a line into tokens, `words` handles entities and keywords, `grammar` parses a line, `statements` leaves
-//! behind what takes several lines, `diagram` combines the lines. Features that a run cannot follow are refused by name,
-//! and nothing is skipped that could be meant as a state or a transition.
+//! `lexer` splits a line into tokens, `words` handles entities and keywords, `grammar` parses a line, `reader` tells what
+//! is wrong with one, `statements` leaves behind what takes several lines, `diagram` combines the lines. Features that a
+//! run cannot follow are refused by name, and nothing is skipped that could be meant as a state or a transition.
 
 mod diagram;
 mod grammar;
 mod lexer;
+mod reader;
 mod statements;
 #[cfg(test)]
 mod tests;

@@ -119,6 +119,57 @@ fn an_arrow_behind_the_colon_of_a_state_is_part_of_its_description() {
 }
 
 #[test]
+fn a_transition_behind_a_semicolon_is_not_swallowed_by_the_text_before_it() {
+    for line in [
+        "review --> fix : changes requested; review --> merge : approved",
+        "a : text; a --> b",
+        "state a : hello;a --> b",
+        "state \"hi\" as a : hello; a --> b",
+        "note right of a : hi; a --> b",
+        "[*] --> a : go; b --> c",
+        "a --> b:::x : t; b --> c",
+        "a:::x;b --> c",
+        "[*] --> a;a --> b",
+        "scale 350 width; a --> b",
+        "a --> b : R&D; b --> c",
+        "a --> b : #59;; b --> c",
+        "a --> b : go; then b--> c",
+        "a --> b : go %% on; b --> c",
+    ] {
+        let checked = check(&diagram(&format!("[*] --> a\n{line}\na --> [*]")));
+        let told: Vec<_> = checked.diagnostics.iter().map(|one| &*one.message).collect();
+        assert_eq!(told, ["a line has one statement, and no `;` between two"], "{line}");
+    }
+    let text = diagram("[*] --> a\na --> b : go; b --> c");
+    insta::assert_snapshot!(render("build.mmd", &text, &check(&text).diagnostics[0], false), @r"
+    error[mermaid_syntax]: a line has one statement, and no `;` between two
+     --> build.mmd:3:13
+      |
+    3 | a --> b : go; b --> c
+      |             ^
+      |
+      = help: write each statement on a line of its own; in a text, write `;` as `#59;`
+    ");
+    for (label, read) in [
+        ("x; y", "x; y"),
+        ("ask twice; then go on : slowly;", "ask twice; then go on : slowly;"),
+        ("x --> y; z", "x --> y; z"),
+        ("x#59; y --> z", "x; y --> z"),
+        ("x #amp; y --> z", "x & y --> z"),
+        ("x &amp; y --> z", "x &amp; y --> z"),
+        ("x &#59; y --> z", "x &; y --> z"),
+        ("#nope; y --> z", "#nope; y --> z"),
+    ] {
+        let text = diagram(&format!("[*] --> a\na --> b : {label}\nb --> [*]"));
+        assert_eq!(shape(&text), format!("a^ b$ a>b({read})"));
+    }
+    for drawn in ["state \"x; y --> z\" as a", "[*] --> a %% x; y --> z", "%% x; y --> z", "accDescr { x; y --> z }"] {
+        let checked = check(&diagram(&format!("{drawn}\n[*] --> a\na --> [*]")));
+        assert_eq!(checked.diagnostics, [], "{drawn}");
+    }
+}
+
+#[test]
 fn ids_are_letters_of_any_script_digits_underscores_and_dots() {
     for id in ["v1.2", "in_review", "3", "完了", "café", "__proto__", "end", "direction", "scale", "hide", "As"] {
         assert_eq!(shape(&diagram(&format!("[*] --> {id}\n{id} --> [*]"))), format!("{id}^$"));
@@ -296,7 +347,7 @@ fn what_only_concerns_the_drawing_is_left_out() {
 fn notes_are_left_out_with_a_warning_and_nothing_in_them_is_read() {
     for (note, lines) in [
         ("note right of a : hello", 1),
-        ("note left of a: b --> c; d --> e", 1),
+        ("note left of a: b --> c; d", 1),
         ("Note Right Of a : hello", 1),
         ("note right of a:x", 1),
         ("note left of a\nfree --> text\nstate b {\nend note", 4),

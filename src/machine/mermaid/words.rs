@@ -85,6 +85,14 @@ pub(super) fn read(text: &str) -> Cow<'_, str> {
     read.into()
 }
 
+/// Whether the `;` behind `text` is the end of an entity. Mermaid keeps whatever looks like its own; of HTML's, only those
+/// that are known: in `R&D; a --> b` none is meant.
+pub(super) fn ends_entity(text: &str) -> bool {
+    let begin = text.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    let name = &text[begin.len()..];
+    !name.is_empty() && (begin.ends_with('#') || begin.ends_with('&') && entity(name).is_some())
+}
+
 fn entity(name: &str) -> Option<char> {
     if let Some((_, c)) = NAMED.iter().find(|(known, _)| *known == name) {
         return Some(*c);
