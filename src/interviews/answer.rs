@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::interviews::document_file::{DocumentFile, script_of};
 use crate::interviews::error::{Error, Result};
 use crate::interviews::fault::InterviewFault;
+use crate::interviews::gone::text_of;
 use crate::interviews::link::update_run;
 use crate::interviews::next::{EntryStatus, InterviewNext, InterviewState, entry, faults, next_of};
 use crate::interviews::pad::{EditError, InterviewAnswer, InterviewQuestion, Pad, Step};
@@ -92,14 +93,14 @@ pub fn answer(cx: &Context, request: &AnswerRequest) -> Result<InterviewAnswerRe
     }
     // Decide which question is meant before taking the lock: meanwhile someone may answer it, and then another one
     // would be the next.
-    let seen = file.text()?;
+    let seen = text_of(&file)?;
     let seen = file.document(&seen);
     let script = script_of(&file, &seen)?;
     let meant = question_meant(&file, request, &InterviewState::of(&file, &seen, &script)?)?;
     let normal = request.answer.clone().normal();
     let (mut now, mut number, mut repeated) = (String::new(), 0, false);
     file.update(&mut |old| {
-        let text = old.ok_or(InterviewFault::Missing)?;
+        let text = old.ok_or_else(InterviewFault::missing)?;
         let document = file.document(text);
         let pad = document.only_pad()?;
         number = meant.number(pad);

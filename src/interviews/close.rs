@@ -10,6 +10,7 @@ use crate::codec::parse_json;
 use crate::interviews::document_file::{DocumentFile, pad, script_of};
 use crate::interviews::error::{Error, Result};
 use crate::interviews::fault::InterviewFault;
+use crate::interviews::gone::text_of;
 use crate::interviews::link::{InterviewEnd, end_in_waiting_runs, update_run};
 use crate::interviews::pad::{InterviewAnswer, InterviewProgress, SectionChange, Step};
 use crate::model::{Help, Kind, Problem};
@@ -69,7 +70,7 @@ pub struct InterviewAbandonReport {
 /// be lost.
 pub fn finish(cx: &Context, request: &FinishRequest) -> Result<InterviewFinishReport> {
     let file = DocumentFile::at(cx, &request.document)?;
-    let seen = file.text()?;
+    let seen = text_of(&file)?;
     let before = file.document(&seen);
     if before.settled().is_ok() && before.is_without_pad() {
         // An earlier command may have ended before it updated the run.
@@ -84,7 +85,7 @@ pub fn finish(cx: &Context, request: &FinishRequest) -> Result<InterviewFinishRe
     let mut sections = Vec::new();
     let mut last = String::new();
     file.update(&mut |old| {
-        let text = old.ok_or(InterviewFault::Missing)?;
+        let text = old.ok_or_else(InterviewFault::missing)?;
         // An agent may take minutes for its texts, and an answer that came meanwhile would be removed with the pad.
         if let Some(seen) = &request.seen
             && seen != text
@@ -139,7 +140,7 @@ pub fn abandon(cx: &Context, document: &Path) -> Result<InterviewAbandonReport> 
             }
             return Err(match late.not_updated.into_iter().next() {
                 Some((_, error)) => error,
-                None => file.fault(InterviewFault::Missing),
+                None => file.fault(InterviewFault::missing()),
             });
         };
         let before = file.document(&text);

@@ -114,11 +114,6 @@ impl DocumentFile {
         Ok(read_document(&self.place())?)
     }
 
-    /// Its content; an error if the file does not exist.
-    pub(super) fn text(&self) -> Result<String> {
-        self.read()?.ok_or_else(|| self.fault(InterviewFault::Missing))
-    }
-
     /// Replaces its content on stable storage.
     pub(super) fn update(&self, edit: &mut dyn FnMut(Option<&str>) -> Result<String, InterviewFault>) -> Result<()> {
         update_document(&self.place(), edit).map_err(|error| match error {

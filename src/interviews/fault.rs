@@ -16,7 +16,10 @@ pub enum InterviewFault {
     /// The edit of the scratch pad was refused.
     Edit(#[from] EditError),
     /// The document does not exist.
-    Missing,
+    Missing {
+        /// What is told by a run that waits for the answers in it: where they are, and what can be done.
+        notes: Vec<String>,
+    },
     /// Nothing in the scratch pad can be read.
     Unreadable {
         /// The first problem in it.
@@ -60,15 +63,25 @@ fn interview(verb: &str, document: &Path) -> Suggestion {
 const NOTHING: &str = "; nothing was written";
 
 impl InterviewFault {
+    /// The document does not exist, and no run waits for it.
+    pub(super) fn missing() -> Self {
+        Self::Missing { notes: Vec::new() }
+    }
+
     /// The fault in the document at `path`, as callers see it.
     pub(super) fn problem(&self, path: &Path) -> Problem {
         let document = path.display();
         match self {
             Self::Edit(error) => of_edit(path, error),
             Self::Problem(problem) => problem.problem(),
-            Self::Missing => {
+            Self::Missing { notes } => {
+                let help = if notes.is_empty() {
+                    Help::from("begin it with ") + interview("start", path)
+                } else {
+                    notes.join("; ").into()
+                };
                 Problem::new(Kind::NotFound, "document_not_found", format!("there is no document {document}"))
-                    .help(Help::from("begin it with ") + interview("start", path))
+                    .help(help)
             }
             Self::Unreadable { fault: Fault { line, message, .. } } => {
                 let message = format!("{document}:{line} the scratch pad has no question that can be read: {message}");

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::codec::digest;
-use crate::engine::{BegunInterview, History, all_asked, begun_about, interview_activity, interview_unit};
+use crate::engine::{BegunInterview, History, all_asked, begun_about, interview_activity};
 use crate::interviews::document_file::{DocumentFile, script_of};
 use crate::interviews::error::{Error, Result};
+use crate::interviews::gone::{is_mentioned, known_as};
 use crate::interviews::known::note;
 use crate::interviews::next::InterviewState;
 use crate::interviews::pad::{InterviewAnswer, InterviewDocument, PadEntry, Step};
@@ -25,7 +26,7 @@ use crate::runs::open::view::{View, for_reading};
 use crate::runs::{
     self, EmitRequest, MissingRun, RecordRequest, ReportRequest, Reporter, Source, emit_by, record_interview,
 };
-use crate::store::{Project, StoredRun};
+use crate::store::StoredRun;
 
 /// How an interview ended.
 #[derive(Debug, Clone)]
@@ -132,7 +133,7 @@ fn link_that_waits<'p>(file: &DocumentFile, project: &'p OpenedProject, run: &Ru
     let (document, unit) = known_as(file, project)?;
     // Most runs do not concern the document, and searching their text is faster than reading their log.
     let Some(text) = run.text()? else { return Ok(None) };
-    if !text.contains(unit.as_str()) && !text.contains(&interview_activity(&document)) {
+    if !is_mentioned(&document, &unit, &text) {
         return Ok(None);
     }
     let link = link_of(project, &*run, (document, unit))?;
@@ -239,15 +240,6 @@ pub(super) fn awaited(history: &History) -> Vec<AwaitedInterview> {
         awaited.push(AwaitedInterview { document: document.into(), step, prompt });
     }
     awaited
-}
-
-/// The document's path in the project, and its unit in runs.
-fn known_as(file: &DocumentFile, project: &Project) -> Result<(String, Unit)> {
-    let path = file.path();
-    let root = file.cx.disk.canonical(project.root()).unwrap_or_else(|_| project.root().to_owned());
-    let document = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
-    let unit = interview_unit(&document)?;
-    Ok((document, unit))
 }
 
 impl Link<'_> {

@@ -8,6 +8,7 @@ mod definition;
 mod document_file;
 mod error;
 mod fault;
+mod gone;
 mod interviewee;
 mod known;
 mod link;

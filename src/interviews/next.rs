@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::interviews::document_file::{DocumentFile, pad, script_of};
 use crate::interviews::error::Result;
+use crate::interviews::gone::text_of;
 use crate::interviews::pad::{
     InterviewAnswer, InterviewDocument, InterviewProgress, Metadata, Pad, PadEntry, PadMode, Script, Step,
 };
@@ -117,7 +118,7 @@ impl<'d> InterviewState<'d> {
 /// read.
 pub fn next(cx: &Context, document: &Path) -> Result<InterviewNext> {
     let file = DocumentFile::at(cx, document)?;
-    let text = file.text()?;
+    let text = text_of(&file)?;
     let document = file.document(&text);
     let script = script_of(&file, &document)?;
     Ok(next_of(&file, &InterviewState::of(&file, &document, &script)?))

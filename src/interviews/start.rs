@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::interviews::document_file::{CHARTER, DocumentFile, head_of, pad, script, script_of};
 use crate::interviews::error::Result;
 use crate::interviews::fault::InterviewFault;
+use crate::interviews::gone::text_to_begin;
 use crate::interviews::link::{InterviewEnd, LateEnd, end_in_waiting_runs, update_run};
 use crate::interviews::next::{InterviewNext, InterviewState, faults, next_of, nothing, why_nothing};
 use crate::interviews::pad::{InterviewDocument, Metadata, Pad, PadMode, Script, Step};
@@ -65,7 +66,7 @@ pub fn start(cx: &Context, request: &InterviewRequest) -> Result<InterviewStartR
     if let Some(named) = named {
         script(&file, named)?;
     }
-    let there = whole(&file, &file.read()?.unwrap_or_default(), named).map_err(|fault| file.fault(fault))?;
+    let there = whole(&file, &text_to_begin(&file, run.is_some())?, named).map_err(|fault| file.fault(fault))?;
     let before = file.document(&there);
     let noted = before.pad().and_then(|pad| pad.head.script.as_deref());
     let script = script(&file, named.or(noted).unwrap_or(CHARTER))?;

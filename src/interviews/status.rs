@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::interviews::document_file::{DocumentFile, script_of};
 use crate::interviews::error::Result;
+use crate::interviews::gone::text_of;
 use crate::interviews::next::{InterviewEntry, InterviewNext, InterviewState, entry, next_of};
 use crate::interviews::pad::{Fault, Fill, PadHead, PadMode, SectionView};
 use crate::runs::context::Context;
@@ -55,7 +56,7 @@ pub struct InterviewStatusReport {
 /// As [`next()`](crate::interviews::next()).
 pub fn status(cx: &Context, document: &Path) -> Result<InterviewStatusReport> {
     let file = DocumentFile::at(cx, document)?;
-    let text = file.text()?;
+    let text = text_of(&file)?;
     let document = file.document(&text);
     let script = script_of(&file, &document)?;
     let standing = InterviewState::of(&file, &document, &script)?;

@@ -14,6 +14,7 @@ use crate::interviews::close::{FinishRequest, finish};
 use crate::interviews::document_file::{DocumentFile, head_of, script};
 use crate::interviews::error::{Error, Result};
 use crate::interviews::fault::{InterviewFault, unwritten};
+use crate::interviews::gone::text_of;
 use crate::interviews::interviewee::{AnswerConflict, AskedQuestion, Interviewee, Resolution, Response, Review};
 use crate::interviews::link::{InterviewEnd, update_run};
 use crate::interviews::next::{InterviewNext, InterviewState, InterviewStep, entry, next_of};
@@ -140,7 +141,7 @@ impl Dialogue<'_> {
     /// Asks one question, or ends the conversation. `back` is the number of an answered question to ask again.
     fn round(&self, back: Option<u32>, person: &mut dyn Interviewee) -> Result<Round> {
         let Self { file, script, .. } = self;
-        let text = file.text()?;
+        let text = text_of(file)?;
         let document = file.document(&text);
         if document.pad().is_none() {
             // An agent may begin the interview; a script's was begun before the first round.
@@ -236,7 +237,7 @@ impl Dialogue<'_> {
         let head = head_of(file, PadMode::Update, script, run.as_ref());
         let mut now = String::new();
         file.update(&mut |old| {
-            let text = old.ok_or(InterviewFault::Missing)?;
+            let text = old.ok_or_else(InterviewFault::missing)?;
             now = text.to_owned();
             // Another program saved the document, perhaps with an answer; the next round chooses a question again.
             if text != seen {

@@ -7,6 +7,7 @@ use crate::catalog::names_a_file;
 use crate::codec::line_with;
 use crate::disk::inspect::{FileKind, entries};
 use crate::disk::{Links, read_named};
+use crate::engine::History;
 use crate::machine::merge_mark;
 use crate::model::{Explain as _, RunId, Suggestion, limits};
 use crate::runs::context::{Context, OpenedProject};
@@ -61,11 +62,7 @@ pub(crate) fn named_in(project: &OpenedProject, file: &str) -> Option<String> {
 }
 
 /// The command that continues an interview. If its document does not exist, what a person has to decide.
-pub(in crate::runs) fn interview_command(
-    project: &OpenedProject,
-    run: &RunId,
-    document: &str,
-) -> Result<Suggestion, String> {
+pub(crate) fn interview_command(project: &OpenedProject, run: &RunId, document: &str) -> Result<Suggestion, String> {
     let path = project.root().join(document);
     // A document in another project belongs to the interviews of that project.
     let place = place_from(project, path.parent().unwrap_or(project.root()));
@@ -92,8 +89,13 @@ pub(in crate::runs) fn interview_command(
     } else {
         "is gone:"
     };
+    let restore = if project.cx.git.tracks(project.root(), document) {
+        format!(" with `git restore -- {named}`")
+    } else {
+        String::new()
+    };
     Err(format!(
-        "{document} {gone} put it back, begin again with `{command}`, or end the interview with `{}`",
+        "{document} {gone} put it back{restore}, begin again with `{command}`, or end the interview with `{}`",
         Suggestion::flow("interview abandon").value(named).in_project(place.as_deref())
     ))
 }
@@ -102,15 +104,20 @@ pub(in crate::runs) fn interview_command(
 const PLACES: usize = 32;
 const DOCUMENTS: usize = 100;
 
+/// That another document has the answers of an interview whose own is gone.
+pub(crate) fn moved_document(project: &OpenedProject, run: &RunId, history: &History, gone: &str) -> Option<String> {
+    let others: Vec<_> = history.begun_interviews().iter().map(|begun| begun.document).collect();
+    if project.cx.disk.look(&project.root().join(gone), Links::Follow).is_ok() {
+        return None;
+    }
+    let found = document_with_answers(project, run, gone, &others)?;
+    Some(format!("{found} has the answers that {gone} had: move it back before anything else"))
+}
+
 /// A document with the answers of an interview of the run whose own document is gone: it was moved or renamed. It is looked for
 /// beside that one, at the top of the project, where other documents are known, and one directory below. `others` are the
 /// documents of the run's other interviews.
-pub(in crate::runs) fn moved_document(
-    project: &OpenedProject,
-    run: &RunId,
-    gone: &str,
-    others: &[&str],
-) -> Option<String> {
+fn document_with_answers(project: &OpenedProject, run: &RunId, gone: &str, others: &[&str]) -> Option<String> {
     let disk = &*project.cx.disk;
     let mut places = vec![parent_of(gone), PathBuf::new()];
     places.extend(project.noted_interviews().iter().rev().map(|document| parent_of(document)));

@@ -50,6 +50,7 @@ pub use error::{Error, Result};
 #[cfg(feature = "mcp")]
 pub(crate) use here::places_to_look;
 pub(crate) use here::{flow_dir_of_caller, named_in, place_of_caller, place_of_project};
+pub(crate) use here::{interview_command, moved_document};
 pub(crate) use init::remove_unused;
 pub use init::{InitReport, InitRequest, init};
 pub use live::asking::StoreAsker;

@@ -1032,10 +1032,42 @@ fn a_document_that_was_moved_is_found_before_an_interview_begins_again() {
         let notes = sandbox.flow(["resume", "r1", "--json"]).exits(4).json()["notes"].clone();
         let told = format!("{moved} has the answers that {DOC} had: move it back before anything else");
         assert_eq!(notes[0], told, "{notes}");
+        let way = "docs/charter.md is gone: put it back, begin again with `flow interview run docs/charter.md --run-id r1`, or end the interview with `flow interview abandon docs/charter.md`";
+        for args in [
+            &["start", DOC][..],
+            &["start", DOC, "--run-id", "r1"],
+            &["next", DOC],
+            &["answer", DOC, "x"],
+            &["status", DOC],
+            &["finish", DOC],
+        ] {
+            let error = interview(&sandbox, &[args, &["--json"]].concat()).exits(3).error();
+            assert_eq!(
+                (&error["code"], &error["help"]),
+                (&json!("document_not_found"), &json!(format!("{told}; {way}"))),
+                "{args:?}"
+            );
+            assert!(!sandbox.path(DOC).exists());
+        }
         fs::rename(sandbox.path(moved), sandbox.path(DOC)).unwrap();
         let notes = sandbox.flow(["resume", "r1", "--json"]).exits(4).json()["notes"].clone();
         assert!(!notes.to_string().contains("move it back"), "{notes}");
     }
+}
+
+#[test]
+fn git_restores_the_document_of_an_interview_that_it_has() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["init", "-q", "-b", "main"]);
+    sandbox.flow(["start", "start-issue", "--issue", "42", "--id", "r1"]).ok();
+    interview(&sandbox, &["start", DOC, "--run-id", "r1"]).ok();
+    sandbox.git(&["add", "-A"]);
+    fs::remove_file(sandbox.path(DOC)).unwrap();
+    let help = interview(&sandbox, &["answer", DOC, "Tasks.", "--json"]).exits(3).error()["help"].clone();
+    let put_back = "docs/charter.md is gone: put it back with `git restore -- docs/charter.md`, begin again with ";
+    assert!(help.as_str().unwrap().starts_with(put_back), "{help}");
+    sandbox.git(&["restore", "--", DOC]);
+    interview(&sandbox, &["answer", DOC, "Tasks."]).ok();
 }
 
 #[test]
@@ -1051,6 +1083,9 @@ fn of_an_interview_whose_document_is_gone_a_person_decides() {
             "docs/charter.md is gone: put it back, begin again with `flow interview run docs/charter.md --run-id r1`, or end the interview with `flow interview abandon docs/charter.md`",
         ];
         assert_eq!(resumed["notes"], json!(notes));
+        for args in [&["start", DOC, "--json"][..], &["next", DOC, "--json"]] {
+            assert_eq!(interview(&sandbox, args).exits(3).error()["help"], notes[0]);
+        }
         sandbox
     };
     let sandbox = gone("r1");

@@ -262,7 +262,7 @@ fn abandon(cx: &Context, document: PathBuf, yes: bool, out: &mut Out) -> CliResu
             | Error::Stopped { fault: InterviewFault::Unreadable { .. }, .. },
         )) => Some(("What cannot be read leaves the document".to_owned(), A_COPY)),
         // The document is gone, so abandoning the interview loses nothing, unless it is in another checkout.
-        Some(Err(Error::Stopped { fault: InterviewFault::Missing, .. })) => {
+        Some(Err(Error::Stopped { fault: InterviewFault::Missing { .. }, .. })) => {
             let run = interviews::run_that_waits_elsewhere(cx, &document)?;
             run.map(|run| (format!("Run {run} no longer waits for it"), ELSEWHERE))
         }

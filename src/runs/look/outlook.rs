@@ -8,7 +8,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::catalog::CatalogError;
-use crate::disk::Links;
 use crate::engine::{self, Action, Drift, History, HoldState, Outlook, Plan, RunState, Verdict, is_all_asked};
 use crate::machine::{Difference, Machine};
 use crate::model::{Execution, MissingProof, RunId, StateName, Suggestion, WorkflowId};
@@ -284,16 +283,6 @@ fn asked_in<'h>(history: &'h History, plan: &Plan) -> Option<&'h str> {
     }
 }
 
-/// That another document has the answers of an interview whose own is gone.
-fn moved(project: &OpenedProject, run: &RunId, history: &History, gone: &str) -> Option<String> {
-    let others: Vec<_> = history.begun_interviews().iter().map(|begun| begun.document).collect();
-    if project.cx.disk.look(&project.root().join(gone), Links::Follow).is_ok() {
-        return None;
-    }
-    let found = moved_document(project, run, gone, &others)?;
-    Some(format!("{found} has the answers that {gone} had: move it back before anything else"))
-}
-
 /// How an interview goes on, or the notes that say why that is not known.
 fn way_of_interview(opened: OpenedRun<'_>, document: &str) -> Result<Alternative, Vec<String>> {
     let OpenedRun { project, run, view } = opened;
@@ -303,7 +292,7 @@ fn way_of_interview(opened: OpenedRun<'_>, document: &str) -> Result<Alternative
             Ok(Alternative::new(when, finish_command(project, document)))
         }
         Ok(command) => Ok(Alternative::new(format!("a person is here to answer the questions of {document}"), command)),
-        Err(why) => Err(moved(project, run.id(), &view.history, document).into_iter().chain([why]).collect()),
+        Err(why) => Err(moved_document(project, run.id(), &view.history, document).into_iter().chain([why]).collect()),
     }
 }
 
