@@ -164,7 +164,7 @@ pub fn prompt(cx: &Context, request: &ModePromptRequest) -> Result<ModePromptRep
     report.warnings.extend(broken);
     for named in &told {
         match named.why {
-            Why::Denied(_) => report.warnings.push(say::named_only(named)),
+            Why::Denied(_) | Why::Behind(_) => report.warnings.push(say::named_only(named)),
             // The hook tells the model this too.
             Why::Ending | Why::Mentioned => report.messages.push(say::named_only(named)),
         }

@@ -71,6 +71,7 @@ pub(super) fn named_only(named: &NamedSkill) -> String {
     let (skill, typed) = (named.skill.as_str(), &named.typed);
     match &named.why {
         Why::Denied(word) => format!("${skill} is not taken up: {word:?} stands before it in the same clause"),
+        Why::Behind(words) => format!("${skill} is not taken up: {words:?} stands behind it"),
         Why::Ending => format!("${typed} was neither begun nor ended: `$cancel` at the beginning of a line ends modes"),
         Why::Mentioned if named.skill == Skill::Cancel => {
             format!("${typed} ends nothing here: write it at the beginning of a line to end the session's modes")

@@ -34,6 +34,7 @@ fn check(prompts: &[Case]) {
         let of = |named: &flowrun::modes::policy::NamedSkill| match named.why {
             Why::Denied(_) => format!("denied {}", named.skill.as_str()),
             Why::Ending => format!("cancel {}", named.skill.as_str()),
+            Why::Behind(_) => format!("behind {}", named.skill.as_str()),
             Why::Mentioned => format!("how {}", named.skill.as_str()),
         };
         let named: Vec<String> = skills.told.iter().map(of).collect();
@@ -200,6 +201,8 @@ fn words_before_a_skill_that_do_not_start_it_begin_nothing_and_are_told() {
         Case("have $team fix it", "", "how team"),
         Case("$team's output is wrong", "", "how team"),
         // They may be meant.
+        Case("diff:\n+ $team", "", "how team"),
+        Case("Look at this diff:\n\n  a\n+ $team\n- $forge", "", "how team, how forge"),
         Case("docker run $team", "", "how team"),
         Case("# use $team as it was", "", "how team"),
         Case("npm start $team", "", "how team"),
@@ -240,6 +243,64 @@ fn a_word_of_ending_begins_nothing_and_cancel_is_named() {
         Case("are you done with $team?", "", "cancel team"),
         Case("rather than going with $team, use $forge", "forge", "cancel team"),
         Case("it should stop using $team and continue with $forge", "forge", "cancel team"),
+    ]);
+}
+
+#[test]
+fn a_word_of_ending_behind_a_skill_ends_it_where_it_stands_alone() {
+    check(&[
+        Case("$autopilot off", "", "cancel autopilot"),
+        Case("$autopilot stop", "", "cancel autopilot"),
+        Case("$autopilot cancel", "", "cancel autopilot"),
+        Case("$autopilot stop!", "", "cancel autopilot"),
+        Case("$autopilot: off", "", "cancel autopilot"),
+        Case("$autopilot, stop", "", "cancel autopilot"),
+        Case("$autopilot please stop now", "", "cancel autopilot"),
+        Case("$autopilot mode off", "", "cancel autopilot"),
+        Case("$autopilot turn off", "", "cancel autopilot"),
+        Case("$autopilot should stop. Then go on by hand", "", "cancel autopilot"),
+        Case("$team $forge off", "", "cancel team, cancel forge"),
+        Case("$autopilot off\n$forge fix it", "forge", "cancel autopilot"),
+        Case("$cancel, stop", "cancel", ""),
+        Case("$cancel everything now", "cancel", ""),
+        // With more words it is the work.
+        Case("$autopilot stop the flaky tests from failing", "autopilot", ""),
+        Case("$team off-by-one errors in the parser", "team", ""),
+        Case("$forge cancel button does not close the dialog", "forge", ""),
+        Case("$team end to end tests", "team", ""),
+        Case("$team exit codes are wrong", "team", ""),
+        Case("$forge finish it", "forge", ""),
+        Case("$forge stop it from leaking", "forge", ""),
+        Case("$team, stop the leak", "team", ""),
+    ]);
+}
+
+#[test]
+fn words_behind_a_skill_that_take_it_back_or_speak_of_it_begin_nothing() {
+    check(&[
+        Case("use $autopilot, no wait, do not", "", "behind autopilot"),
+        Case("$team, never mind", "", "behind team"),
+        Case("use $team, no wait, use $forge", "forge", "behind team"),
+        Case("$autopilot is broken", "", "behind autopilot"),
+        Case("$autopilot crashed, investigate", "", "behind autopilot"),
+        Case("$autopilot failed to start", "", "behind autopilot"),
+        Case("$autopilot mode isn’t working", "", "behind autopilot"),
+        Case("$autopilot has crashed again", "", "behind autopilot"),
+        Case("$autopilot does not begin", "", "behind autopilot"),
+        Case("$autopilot keeps looping", "", "behind autopilot"),
+        Case("$autopilot was great. Now use $forge", "forge", "behind autopilot"),
+        // It is told how, or asked.
+        Case("$team, don't touch the tests", "team", ""),
+        Case("use $autopilot, do not stop until it is done", "autopilot", ""),
+        Case("use $team, no tests needed", "team", ""),
+        Case("use $forge, wait for CI", "forge", ""),
+        Case("$team is there a leak in the parser", "team", ""),
+        Case("$team is src/parser.rs right?", "team", ""),
+        Case("$team has to fix the parser", "team", ""),
+        Case("$forge failed tests in CI", "forge", ""),
+        Case("$forge broken build", "forge", ""),
+        Case("- $team builds it\n- $forge does the rest", "team", ""),
+        Case("$team never push to main", "team", ""),
     ]);
 }
 
@@ -288,6 +349,10 @@ fn a_skill_that_is_glued_to_code_begins_nothing() {
         "$team || die",
         "$team ?? []",
         "$team -join ','",
+        "$team ?: 1",
+        "$team instanceof Team",
+        "$team: command not found",
+        "$team: Permission denied",
         "$team: 12px;",
         "$team =~ s/a/b/;",
         "run=$team",
@@ -431,6 +496,7 @@ fn a_request_below_a_paste_begins() {
     check(&[
         Case("let x = 1;\nlet y = x;\n\n$forge fix it", "forge", ""),
         Case("error: expected `;`\n  --> src/main.rs:1:2\n\n$forge fix it", "forge", ""),
+        Case("Here is the diff:\n+ a\n\n$team review it", "team", ""),
         Case("diff --git a/x b/x\n@@ -1 +1 @@\n-a\n+b\n\n$team review this", "team", ""),
         Case("let x = 1;\nlet y = x;\n\nplease fix it with $forge", "forge", ""),
         Case("<?php\necho 1;\n?>\n\n$forge fix it", "forge", ""),

@@ -40,6 +40,7 @@ fn a_skill_that_is_only_named_is_told_in_one_sentence_by_every_face() {
     modes.ok(&["request", "autopilot", "--session", "s1"]);
     let cases = [
         ("stop $crew", "$crew was neither begun nor ended: `$cancel` at the beginning of a line ends modes"),
+        ("$crew off", "$crew was neither begun nor ended: `$cancel` at the beginning of a line ends modes"),
         ("Bitte nutze $team", "$team begins nothing here: write it at the beginning of a line to begin it"),
         ("type $cancel", "$cancel ends nothing here: write it at the beginning of a line to end the session's modes"),
     ];
@@ -51,6 +52,8 @@ fn a_skill_that_is_only_named_is_told_in_one_sentence_by_every_face() {
         assert!(answer.contains(sentence), "{prompt}: {answer}");
     }
     assert_eq!(modes.active(&["--session", "s1"]), json!(["autopilot"]));
+    let warned = modes.ok(&["prompt", "$crew is broken", "--session", "s1"])["warnings"].clone();
+    assert_eq!(warned, json!(["$team is not taken up: \"is broken\" stands behind it"]));
     let silent = modes.ok(&["prompt", "what does $autopilot do?", "--session", "s1"]);
     assert_eq!((&silent["messages"], &silent["warnings"]), (&json!([]), &json!([])));
 }

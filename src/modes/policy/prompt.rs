@@ -128,8 +128,10 @@ pub struct NamedSkill {
 pub enum Why {
     /// This word denies it.
     Denied(String),
-    /// It follows a word of ending.
+    /// It stands beside a word of ending.
     Ending,
+    /// These words behind it take it back, or speak of it.
+    Behind(String),
     /// It follows words that do not begin it.
     Mentioned,
 }
@@ -173,6 +175,9 @@ pub fn find_skills(policy: &Policy, text: &str, prose: &[Vec<Range<usize>>]) -> 
                 skills.report(skill, word, Why::Denied(by.chars().take(40).collect()));
             }
             Sense::Ending => skills.report(skill, word, Why::Ending),
+            Sense::Behind(by) if !has_begun => {
+                skills.report(skill, word, Why::Behind(by.chars().take(40).collect()));
+            }
             Sense::Mention if !has_begun => skills.report(skill, word, Why::Mentioned),
             _ => {}
         }

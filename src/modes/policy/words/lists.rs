@@ -96,6 +96,52 @@ pub(super) const FILLERS: &[&str] = &[
     "that", "the", "these", "this", "to", "using", "workflow", "working", "your",
 ];
 
+/// Words behind a skill that end it, if nothing but `LEADING_TO_END` and `TAILS` stands beside them.
+pub(super) const ENDING_ALONE: &[&str] = &[
+    "abort", "cancel", "deactivate", "disable", "end", "exit", "halt", "kill", "off", "pause", "quit", "stop",
+    "suspend", "terminate",
+];
+
+/// See `ENDING_ALONE`.
+pub(super) const LEADING_TO_END: &[&str] =
+    &["can", "has", "is", "just", "mode", "must", "needs", "now", "please", "should", "skill", "to"];
+
+/// See `ENDING_ALONE`.
+pub(super) const TAILS: &[&str] = &[
+    "again", "all", "already", "everything", "for", "here", "immediately", "it", "me", "mode", "now", "please",
+    "running", "session", "skill", "thanks", "that", "the", "this", "today", "working",
+];
+
+/// Clauses behind a skill that take it back.
+pub(super) const BACK: &[&str] = &[
+    "actually do not", "actually don't", "actually no", "actually not", "better not", "cancel that", "do not", "don't",
+    "dont", "forget it", "forget that", "maybe not", "never mind", "nevermind", "no", "no do not", "no don't",
+    "no wait", "nope", "not now", "not yet", "or maybe not", "or not", "or rather not", "rather not", "scratch that",
+    "strike that", "wait no",
+];
+
+/// Verbs directly behind a skill that tell what became of it, at the end of a clause or before one of `PREPOSITIONS`.
+pub(super) const FAILURES: &[&str] = &[
+    "broke", "crashed", "crashes", "died", "ended", "errored", "failed", "fails", "finished", "froze", "hangs", "hung",
+    "looped", "stalled", "started", "stopped", "stuck",
+];
+
+/// See `FAILURES`.
+pub(super) const PREPOSITIONS: &[&str] = &[
+    "after", "again", "and", "at", "because", "before", "but", "during", "for", "halfway", "immediately", "in", "on",
+    "since", "to", "twice", "when", "while", "with", "without",
+];
+
+/// Verbs directly behind a skill that tell how it is, unless one of `ASKING` follows.
+pub(super) const SPEAKING: &[&str] =
+    &["can't", "cannot", "didn't", "doesn't", "hadn't", "hasn't", "is", "isn't", "seems", "was", "wasn't", "won't"];
+
+/// See `SPEAKING`: "is there", "is the".
+pub(super) const ASKING: &[&str] = &[
+    "a", "all", "an", "any", "anything", "everything", "he", "i", "it", "my", "our", "she", "someone", "something",
+    "that", "the", "there", "these", "they", "this", "those", "we", "you", "your",
+];
+
 /// Words of other languages that no English sentence has. They tell that a "use", "do" or "via" is not English.
 pub(super) const FOREIGN: [&[&str]; 6] = [GERMAN, FRENCH, IBERIAN, ITALIAN, DUTCH, OTHERS];
 

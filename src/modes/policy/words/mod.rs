@@ -1,5 +1,6 @@
 //! The words of a prompt: which `$word` is a request, and which only stands in a sentence, in code or in a paste.
 
+mod behind;
 mod lists;
 mod pasted;
 mod quoted;

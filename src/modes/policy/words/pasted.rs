@@ -141,6 +141,11 @@ impl PromptLines {
         let mut is_open = false;
         for line in &mut self.lines {
             let line_text = &text[line.range.clone()];
+            if ["diff:", "patch:"].iter().any(|mark| line_text.to_ascii_lowercase().ends_with(mark)) {
+                // The line itself is prose, what it announces is not.
+                is_open = true;
+                continue;
+            }
             if ["diff --git ", "@@ ", "--- a/", "+++ b/"].iter().any(|mark| line_text.starts_with(mark)) {
                 is_open = true;
             } else if !matches!(line_text.as_bytes().first(), None | Some(b'+' | b'-' | b' ' | b'\\' | b'@')) {

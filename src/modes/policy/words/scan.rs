@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::behind::sense_behind;
 use super::pasted::{PromptLine, PromptLines};
 use super::quoted::Quotations;
 use super::sentence::{Sense, Sentence};
@@ -105,7 +106,22 @@ impl<'a> Scan<'a> {
         if bytes.get(end) == Some(&b'_') { None } else { Some(end) }
     }
 
-    /// How the token at `at` is meant.
+    /// How the token at `at` is meant, by what stands before and behind it.
+    fn sense_with_rest(&mut self, at: &Range<usize>) -> Sense<'a> {
+        let sense = self.sense(at);
+        if sense != Sense::Request {
+            return sense;
+        }
+        let text = self.text;
+        let ends_modes = text[at.start + 1..at.end].to_ascii_lowercase().ends_with("cancel");
+        match sense_behind(&text[at.end..]) {
+            // "$cancel, stop" asks for the same twice.
+            Some(Sense::Ending) if ends_modes => sense,
+            behind => behind.unwrap_or(sense),
+        }
+    }
+
+    /// How the token at `at` is meant by what stands before it.
     fn sense(&mut self, at: &Range<usize>) -> Sense<'a> {
         let line = self.lines.line_at(at.start);
         let before = &self.text[line.range.start..at.start];
@@ -209,6 +225,15 @@ const COMPARISONS: &[&str] = &[
     "notlike", "notmatch", "and", "or", "as", "f",
 ];
 
+/// Whether the token is what a shell complains of: "$team: command not found".
+fn is_shell_error(rest: &str) -> bool {
+    let errors = [
+        "command not found", "not found", "no such file", "permission denied", "unbound variable", "parameter not set",
+    ];
+    let Some(told) = rest.strip_prefix(':').map(str::trim_start) else { return false };
+    errors.iter().any(|error| told.get(..error.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(error)))
+}
+
 /// Whether what follows the token makes code of it.
 fn is_code_after(rest: &str) -> bool {
     let mut chars = rest.chars();
@@ -227,6 +252,9 @@ fn is_code_after(rest: &str) -> bool {
     if glued {
         return true;
     }
+    if is_shell_error(rest) {
+        return true;
+    }
     let next = rest.trim_start();
     let blanks = &rest[..rest.len() - next.len()];
     // With blanks around it, an arrow is prose.
@@ -239,7 +267,7 @@ fn is_code_after(rest: &str) -> bool {
     let word = next.split_whitespace().next().unwrap_or_default();
     let operators = [
         "+", ".", "<", ">", "<=", ">=", "<<", ">>", "*", "/", "%", "??", "!=", "!~", "!==", "<=>", "+=", "-=", ".=",
-        "*=", "/=", "??=", ":=", "&", "^", "++", "--", "x=", "%=",
+        "*=", "/=", "??=", ":=", "&", "^", "++", "--", "x=", "%=", "?:", "**", "instanceof",
     ];
     let is_ternary = word == "?" && next.contains(" : ");
     is_operator
@@ -272,7 +300,7 @@ impl<'a> Iterator for Scan<'a> {
                 '$' => {
                     if let Some(end) = self.token(at) {
                         self.at = end;
-                        let sense = self.sense(&(at..end));
+                        let sense = self.sense_with_rest(&(at..end));
                         self.sentence.name(sense);
                         self.last = at..end;
                         return Some(SkillToken { at: at..end, sense });

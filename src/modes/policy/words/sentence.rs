@@ -15,6 +15,8 @@ pub enum Sense<'a> {
     Denied(&'a str),
     /// As something to end.
     Ending,
+    /// Taken back, or spoken of, by these words behind it.
+    Behind(&'a str),
     /// Asked about.
     Question,
     /// In a sentence that does not ask to begin it, or is not understood.
