@@ -300,6 +300,9 @@ impl Reader<'_> {
 
     /// A line that begins with a state or `[*]`.
     fn states(&self, first: &Token, mut tokens: Tokens<'_>) -> ParseResult<Statement> {
+        if let Some(several) = self.several_ends() {
+            return Err(several);
+        }
         // Check the arrow first: if it is wrong, nothing else about the line is certain.
         let Some(next) = tokens.find(|token| token.kind != Kind::Class) else {
             return match self.ending(first)? {
@@ -312,6 +315,7 @@ impl Reader<'_> {
         };
         match next.kind {
             Kind::Arrow => self.transition(first, &next, tokens),
+            Kind::OtherArrow if !has_target(&tokens) => Err(self.arrow_without_target(first, &next)),
             Kind::OtherArrow => Err(self.label_within(first, &next, tokens).unwrap_or_else(|| self.other_arrow(&next))),
             Kind::Colon if first.kind == Kind::Word => {
                 let name = self.id(first)?;
@@ -329,9 +333,7 @@ impl Reader<'_> {
     }
 
     fn transition(&self, from: &Token, arrow: &Token, mut tokens: Tokens<'_>) -> ParseResult<Statement> {
-        let Some(to) = tokens.next() else {
-            return Err(self.error("mermaid_syntax", arrow, "the transition leads nowhere: a state is missing"));
-        };
+        let Some(to) = tokens.next().filter(|to| to.kind != Kind::Colon) else { return Err(self.leads_nowhere(arrow)) };
         if let Some((label, target)) = self.between_bars(&to) {
             return Err(self.label_behind(from, &to, label, target));
         }
@@ -413,4 +415,9 @@ impl Reader<'_> {
         let message = format!("`{}` is one word too many", shown(self.text(&token)));
         Err(self.error("mermaid_syntax", &token, message))
     }
+}
+
+/// Whether something that can be a state stands behind an arrow.
+fn has_target(tokens: &Tokens<'_>) -> bool {
+    tokens.peek().is_some_and(|next| next.kind != Kind::Colon)
 }

@@ -4,7 +4,7 @@ use crate::codec;
 use crate::machine::check::shown;
 use crate::machine::lines::SourceLine;
 use crate::machine::mermaid::lexer::{Kind, Token, Tokens, is_comment};
-use crate::machine::mermaid::words::{ends_entity, is_mark, named, quoted, suggested_id};
+use crate::machine::mermaid::words::{ends_entity, is_id, is_invisible, is_mark, named, quoted, suggested_id};
 use crate::machine::{Diagnostic, Name};
 
 /// The characters of an id, for messages.
@@ -40,6 +40,46 @@ impl Reader<'_> {
         help: impl Into<String>,
     ) -> Box<Diagnostic> {
         Box::new(Diagnostic::error(code, &self.name(at), message).with_help(help))
+    }
+
+    pub(super) fn leads_nowhere(&self, arrow: &Token) -> Box<Diagnostic> {
+        self.error("mermaid_syntax", arrow, "the transition leads nowhere: a state is missing")
+    }
+
+    /// What is told about `a-- : text`, whose dashes belong to the id, and `a -- : text`.
+    pub(super) fn arrow_without_target(&self, first: &Token, arrow: &Token) -> Box<Diagnostic> {
+        if first.kind == Kind::Word && first.range.end == arrow.range.start {
+            return self.odd_id(&Token { kind: Kind::Word, range: first.range.start..arrow.range.end }, '-');
+        }
+        self.leads_nowhere(arrow)
+    }
+
+    /// What is told about a transition with several states at one end, as flowcharts have it.
+    pub(super) fn several_ends(&self) -> Option<Box<Diagnostic>> {
+        let text = self.line.text;
+        let mut tokens = Tokens::new(text);
+        let arrow = tokens.find(|token| matches!(token.kind, Kind::Arrow | Kind::Colon))?;
+        if arrow.kind == Kind::Colon {
+            return None;
+        }
+        let mut end = arrow.range.end;
+        for token in tokens {
+            if token.kind == Kind::Colon {
+                break;
+            }
+            end = token.range.end;
+        }
+        let (from, to) = (ends_in(&text[..arrow.range.start])?, ends_in(&text[arrow.range.end..end])?);
+        let (from, to) = match (&from[..], &to[..]) {
+            ([_], [_]) => return None,
+            ([from], [one, other, ..]) => ([*from, *from], [*one, *other]),
+            ([one, other, ..], [to, ..]) => ([*one, *other], [*to, *to]),
+            _ => return None,
+        };
+        let line = |nth: usize| format!("`{} --> {}`", shown(from[nth]), shown(to[nth]));
+        let message = "a transition leads from one state to one other";
+        let help = format!("write each on a line of its own: {}, {}", line(0), line(1));
+        Some(self.helped("mermaid_syntax", &arrow, message, help))
     }
 
     pub(super) fn other_arrow(&self, arrow: &Token) -> Box<Diagnostic> {
@@ -82,7 +122,14 @@ impl Reader<'_> {
 
     pub(super) fn odd_id(&self, token: &Token, odd: char) -> Box<Diagnostic> {
         let text = self.text(token);
+        if self.is_meant_as_star(token) {
+            let message = "a beginning or an end is not written like this";
+            return self.helped("mermaid_syntax", token, message, "write `[*]`");
+        }
         let message = format!("`{}` cannot be a state's id: it has {}", shown(text), named(odd));
+        if is_invisible(odd) {
+            return self.helped("bad_state_name", token, message, "remove this character, which cannot be seen");
+        }
         let marks = if is_mark(odd) { ", without combining marks and joiners" } else { "" };
         let (text, id) = (quoted(text), suggested_id(text));
         let help = format!("{IDS}{marks}; write `state {text} as {id}` and use `{id}`");
@@ -125,8 +172,56 @@ impl Reader<'_> {
         self.helped("mermaid_syntax", token, message, format!("write each statement on a line of its own{or_entity}"))
     }
 
+    /// Whether `(*)`, `[ * ]`, `[start]` or the like stands there.
+    fn is_meant_as_star(&self, token: &Token) -> bool {
+        if token.kind == Kind::Star {
+            return false;
+        }
+        let rest = &self.line.text[token.range.start..];
+        let inside = match rest.chars().next() {
+            Some('[') => rest[1..].split_once(']'),
+            Some('(') => rest[1..].split_once(')'),
+            _ => return self.text(token) == "*",
+        };
+        let word = inside.map_or("", |(inside, _)| inside).trim_matches(['(', ' ', '\t']).to_ascii_lowercase();
+        ["*", "start", "end", "begin", "stop", "initial", "final"].contains(&&*word)
+    }
+
+    /// What is told about a line that is no transition and begins with a word of another kind of diagram.
+    fn line_of_other_diagram(&self, first: &Token, second: &Token) -> Option<Box<Diagnostic>> {
+        let text = self.line.text;
+        let is_transition = Tokens::new(text).any(|token| matches!(token.kind, Kind::Arrow | Kind::OtherArrow));
+        if is_transition || !text[..first.range.start].trim().is_empty() {
+            return None;
+        }
+        let (word, two) = (self.text(first), self.text(second));
+        let (message, help) = match word.to_ascii_lowercase().as_str() {
+            "end" if two.eq_ignore_ascii_case("note") => (
+                "this `end note` ends no note".to_owned(),
+                "remove it, or begin the note above with `note right of STATE`".to_owned(),
+            ),
+            "title" => {
+                let title = shown(text[second.range.start..].trim());
+                ("a state diagram has no line with a title".to_owned(), format!("write `%% {title}`"))
+            }
+            "linkstyle" => (format!("`{word}` belongs to flowcharts"), "leave the line out".to_owned()),
+            "link" | "links" => (
+                format!("`{word}` belongs to other diagrams"),
+                "leave the line out, or write `click STATE href \"URL\"`".to_owned(),
+            ),
+            _ => return None,
+        };
+        Some(self.helped("mermaid_syntax", first, message, help))
+    }
+
     pub(super) fn blank_in_id(&self, first: &Token, second: &Token) -> Box<Diagnostic> {
         let (one, two) = (self.text(first), self.text(second));
+        if let Some(foreign) = self.line_of_other_diagram(first, second) {
+            return foreign;
+        }
+        if self.is_meant_as_star(first) {
+            return self.odd_id(first, '[');
+        }
         // Some editors replace `-->` by such characters.
         if two.chars().all(|c| "→⟶⇒➔➜–—-=>".contains(c)) {
             return self.other_arrow(second);
@@ -184,4 +279,16 @@ impl Reader<'_> {
         let message = format!("`{}` follows a state's id, which has no blanks", shown(two));
         self.helped("bad_state_name", word, message, format!("write `state {} as {id}`", quoted(label)))
     }
+}
+
+/// The states in a list such as `a, b` or `a & b`; none if something else stands there.
+fn ends_in(text: &str) -> Option<Vec<&str>> {
+    let mut ends = Vec::new();
+    for end in text.split([',', '&']).map(str::trim) {
+        if end.is_empty() || end != "[*]" && !end.chars().all(is_id) {
+            return None;
+        }
+        ends.push(end);
+    }
+    Some(ends)
 }

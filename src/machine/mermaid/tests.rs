@@ -294,6 +294,41 @@ fn what_other_notations_write_is_told_with_the_line_to_write() {
             "`Note` does not belong behind `[*]`",
             "write each statement on a line of its own",
         ),
+        (
+            "a --> b, c",
+            "a transition leads from one state to one other",
+            "write each on a line of its own: `a --> b`, `a --> c`",
+        ),
+        (
+            "a --> b & c : go",
+            "a transition leads from one state to one other",
+            "write each on a line of its own: `a --> b`, `a --> c`",
+        ),
+        (
+            "a & b --> [*]",
+            "a transition leads from one state to one other",
+            "write each on a line of its own: `a --> [*]`, `b --> [*]`",
+        ),
+        ("(*) --> b", "a beginning or an end is not written like this", "write `[*]`"),
+        ("* --> b", "a beginning or an end is not written like this", "write `[*]`"),
+        ("a --> [ * ]", "a beginning or an end is not written like this", "write `[*]`"),
+        ("[ * ] --> a", "a beginning or an end is not written like this", "write `[*]`"),
+        ("a --> [end]", "a beginning or an end is not written like this", "write `[*]`"),
+        ("[start] --> a", "a beginning or an end is not written like this", "write `[*]`"),
+        ("a --> ((*))", "a beginning or an end is not written like this", "write `[*]`"),
+        ("end note", "this `end note` ends no note", "remove it, or begin the note above with `note right of STATE`"),
+        ("linkStyle 0 stroke:#f00", "`linkStyle` belongs to flowcharts", "leave the line out"),
+        ("title My title", "a state diagram has no line with a title", "write `%% My title`"),
+        (
+            "link a \"https://x\"",
+            "`link` belongs to other diagrams",
+            "leave the line out, or write `click STATE href \"URL\"`",
+        ),
+        (
+            "a\u{200b} --> b",
+            "`a\u{200b}` cannot be a state's id: it has U+200B",
+            "remove this character, which cannot be seen",
+        ),
         ("state c <<choice>> : why", "this line has no text of the state", "write `c : why` on a line of its own"),
     ] {
         let checked = check(&diagram(&format!("[*] --> a\n{line}")));
@@ -301,6 +336,9 @@ fn what_other_notations_write_is_told_with_the_line_to_write() {
         assert_eq!(told, [(message, Some(help))], "{line}");
     }
     for (line, message) in [
+        ("a-- : text", "`a--` cannot be a state's id: it has `-`"),
+        ("a -- : text", "the transition leads nowhere: a state is missing"),
+        ("a --> : text", "the transition leads nowhere: a state is missing"),
         ("a@{ shape: rect }", "unsupported state diagram feature: shape of a state (`@{ … }`)"),
         ("a@{\nshape: rect\n}", "unsupported state diagram feature: shape of a state (`@{ … }`)"),
         ("a --> Don't", "`Don't` cannot be a state's id: it has `'`"),

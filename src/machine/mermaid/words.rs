@@ -110,6 +110,11 @@ pub(super) fn is_mark(c: char) -> bool {
     c.escape_debug().to_string().starts_with("\\u")
 }
 
+/// Whether `c` cannot be seen and means nothing in a word of any script, as editors and web pages leave it behind.
+pub(super) fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
 /// Whether `c` may be in an id.
 pub(in crate::machine) fn is_id(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '.'
