@@ -135,8 +135,14 @@ impl Explain for CatalogError {
             }
             Self::Invalid { path, diagnostics, .. } => {
                 let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error());
+                // A file that does not try to be a workflow has no line to look at.
+                let other = diagnostics.iter().find(|one| one.is_of_another_kind());
+                let help = match other.and_then(|other| other.help.clone()) {
+                    Some(help) => Help::from(help),
+                    None => Suggestion::flow("workflow check").value(path.display()) + " shows where",
+                };
                 Problem::new(Kind::Refused, "invalid_workflow", self)
-                    .help(Suggestion::flow("workflow check").value(path.display()) + " shows where")
+                    .help(help)
                     // The sentence has the first one.
                     .because(errors.skip(1).map(|error| format!("{} {}", error.place, error.message)))
             }

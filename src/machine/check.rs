@@ -130,7 +130,11 @@ impl<'a> Check<'a> {
         }
         if self.source.states.is_empty() {
             let message = "the workflow has no states";
-            self.report(Diagnostic::error("no_state", &self.source.id, message));
+            let mut problem = Diagnostic::error("no_state", &self.source.id, message);
+            if self.source.notation == Notation::Mermaid {
+                problem = problem.with_help("begin with `[*] --> STATE`, and end with `STATE --> [*]`");
+            }
+            self.report(problem);
         }
         states
     }
@@ -235,7 +239,14 @@ impl<'a> Check<'a> {
         for (at, state) in states.iter().enumerate() {
             if !reached[at] {
                 let message = format!("no run can reach the state `{}`", state.name.text);
-                self.report(Diagnostic::warning("unreachable_state", &state.name, message));
+                let name = shown(&state.name.text);
+                let help = match self.source.notation {
+                    Notation::Mermaid => {
+                        format!("write `STATE --> {name}`, or `[*] --> {name}` if a run may begin there")
+                    }
+                    Notation::Phases | Notation::Graph => format!("name `{name}` in the `next` of another one"),
+                };
+                self.report(Diagnostic::warning("unreachable_state", &state.name, message).with_help(help));
             } else if !ending[at] {
                 trapped.push(&state.name);
             }
@@ -253,7 +264,16 @@ impl<'a> Check<'a> {
                 (*first, message)
             }
         };
-        self.report(Diagnostic::warning("no_path_to_terminal", at, message));
+        let help = match self.source.notation {
+            Notation::Mermaid => "write `STATE --> [*]` for a state in which a run can end, and a transition to it",
+            Notation::Phases => {
+                "give a phase in which a run can end `terminal: true`, and name it in the `next` of another one"
+            }
+            Notation::Graph => {
+                "give a state in which a run can end the type `terminal`, and name it in the `next` of another one"
+            }
+        };
+        self.report(Diagnostic::warning("no_path_to_terminal", at, message).with_help(help));
     }
 }
 

@@ -8,9 +8,12 @@ use crate::machine::diagnostic::{FOREIGN, NOT_A_WORKFLOW, yaml_problem};
 use crate::machine::{Diagnostic, Name};
 use crate::model::limits;
 
-/// How to write a workflow, for a file that is not one.
-pub(super) const HOW: &str =
-    "`flow help workflows` shows how to write one, and `flow workflow show debug --source` prints one";
+/// How to write a workflow, for the file of the workflow `id`, which is not one.
+pub(super) fn how(id: &str) -> String {
+    // To print the one that cannot be used would end here again.
+    let shipped = if id == "debug" { "release" } else { "debug" };
+    format!("`flow help workflows` shows how to write one, and `flow workflow show {shipped} --source` prints one")
+}
 
 /// What a file is that nothing tells to be one.
 const NOT_OURS: &str = "this is not a workflow of flow";
@@ -92,15 +95,30 @@ const SYSTEMS: &[System] = &[
     system("a Google Cloud Build configuration", &["steps", "substitutions"], &[]),
     system("a Dagu workflow", &["steps"], &["depends", "executor", "call"]),
     system("a Dagu workflow", &["schedule", "steps"], &[]),
+    system("a Dagster workspace", &["load_from"], &["python_module", "python_file", "python_package", "grpc_server"]),
+    system("an SCXML state machine", &["scxml"], &[]),
+    system("a Sismic statechart", &["statechart"], &["root state", "preamble"]),
+    system("a Dify app", &["app", "workflow"], &["graph"]),
+    system("a Symfony configuration", &["framework"], &["workflows"]),
+    system("a Prefect project", &["prefect-version"], &[]),
+    system("a Prefect project", &["deployments"], &["entrypoint"]),
+    system("a Home Assistant automation", &["alias", "trigger", "action"], &[]),
+    system("a Home Assistant automation", &["alias", "triggers", "actions"], &[]),
 ];
+
+/// Keys that only tasks of Ansible have, and its most common modules.
+const TASK: [&str; 5] = ["changed_when", "failed_when", "delegate_to", "become_user", "with_items"];
+const MODULES: [&str; 11] =
+    ["apt", "command", "copy", "dnf", "file", "include_tasks", "package", "service", "shell", "template", "yum"];
 
 /// The document, if it may be a workflow of flow; otherwise what is wrong with it. A text that is not read as YAML may
 /// belong to another system: those use more of YAML. `types` are the types of states that tell a graph whose states are
-/// at the top.
+/// at the top, and `id` is the workflow's id.
 pub(super) fn refuse_foreign(
     text: &str,
     parsed: Result<Node, YamlError>,
     types: &BTreeSet<String>,
+    id: &str,
 ) -> Result<Node, Box<Diagnostic>> {
     let problem = match parsed {
         Ok(root) => match of_document(&root, types) {
@@ -109,7 +127,7 @@ pub(super) fn refuse_foreign(
         },
         Err(error) => of_unread(&ForeignKeys::of_text(text), error),
     };
-    Err(Box::new(problem))
+    Err(Box::new(if problem.is_of_another_kind() { problem.with_help(how(id)) } else { problem }))
 }
 
 /// What is wrong with a text that is not read as YAML.
@@ -169,7 +187,7 @@ fn looks_like(name: &str, at: &Name) -> Diagnostic {
 }
 
 fn told(code: &'static str, at: &Name, what: &str) -> Diagnostic {
-    Diagnostic::error(code, at, format!("{what}: that has `phases:`, or `initial:` and `states:`")).with_help(HOW)
+    Diagnostic::error(code, at, format!("{what}: that has `phases:`, or `initial:` and `states:`"))
 }
 
 /// The keys of a document, as far as they show which system it belongs to.
@@ -306,8 +324,7 @@ impl<'a> ForeignKeys<'a> {
     /// The system that it belongs to, with an article.
     fn system(&self) -> Option<&'static str> {
         if self.is_list {
-            let is_playbook = self.has("hosts") || self.has("import_playbook");
-            return is_playbook.then_some("an Ansible playbook");
+            return self.system_of_list();
         }
         let (version, kind) = (self.value("apiVersion"), self.value("kind"));
         if kind.starts_with("Flow") || version.starts_with("flow.") {
@@ -338,6 +355,21 @@ impl<'a> ForeignKeys<'a> {
         // Systems that have no key of flow's own do not lay claim to a file that has one.
         let names_own = known.top.iter().any(|key| OWN.contains(key));
         (names_own || !OWN.iter().any(|key| self.has(key))).then_some(known.name)
+    }
+
+    /// The system that a list belongs to.
+    fn system_of_list(&self) -> Option<&'static str> {
+        if self.has("hosts") || self.has("import_playbook") {
+            return Some("an Ansible playbook");
+        }
+        if self.has("alias") && (self.has("trigger") || self.has("triggers")) {
+            return Some("a list of Home Assistant automations");
+        }
+        // A `when` is in many lists; with the name of a module it is a task.
+        let is_task = TASK.iter().any(|key| self.has(key))
+            || self.top.iter().any(|(key, _)| key.starts_with("ansible."))
+            || self.has("when") && MODULES.iter().any(|key| self.has(key));
+        is_task.then_some("a list of Ansible tasks")
     }
 
     /// Whether scripts stand below keys of any names, and not as other systems have them.
@@ -455,6 +487,17 @@ mod tests {
     #[test]
     fn state_machines_and_stages_of_other_systems_are_told_apart() {
         for (text, name) in [
+            ("load_from:\n  - python_module: my_pkg\n", "a Dagster workspace"),
+            ("scxml:\n  initial: a\n  state:\n  - {id: a}\n", "an SCXML state machine"),
+            ("statechart:\n  name: x\n  root state: {name: a}\n", "a Sismic statechart"),
+            ("app: {mode: workflow}\nkind: app\nversion: 0.1.3\nworkflow: {graph: {nodes: []}}\n", "a Dify app"),
+            ("framework:\n  workflows:\n    blog: {places: [a, b]}\n", "a Symfony configuration"),
+            ("name: x\nprefect-version: 2.0\n", "a Prefect project"),
+            ("name: x\ndeployments: [{name: y, entrypoint: f.py:flow}]\n", "a Prefect project"),
+            ("alias: x\ntrigger: [{platform: state}]\naction: []\nmode: single\n", "a Home Assistant automation"),
+            ("- id: '1'\n  alias: x\n  triggers: []\n", "a list of Home Assistant automations"),
+            ("- name: x\n  apt: {name: nginx}\n  when: y\n", "a list of Ansible tasks"),
+            ("- name: x\n  ansible.builtin.apt: {name: nginx}\n", "a list of Ansible tasks"),
             (
                 "states: [a, b]\ntransitions:\n- {trigger: t, source: a, dest: b}\n",
                 "a state machine of another library",

@@ -78,7 +78,7 @@ fn are_numbers<'a>(mut parts: impl Iterator<Item = &'a str>) -> bool {
 
 /// Reads a graph; `id` is the workflow's id.
 pub(super) fn parse(text: &str, id: &str, types: &StateTypes) -> (Option<MachineSource>, Vec<Diagnostic>) {
-    let root = match foreign::refuse_foreign(text, codec::parse_with_repeats(text), &types.0) {
+    let root = match foreign::refuse_foreign(text, codec::parse_with_repeats(text), &types.0, id) {
         Ok(root) => root,
         Err(problem) => return (None, vec![*problem]),
     };

@@ -6,7 +6,7 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 
 use crate::codec;
 use crate::machine::diagnostic::ABSENT;
-use crate::machine::foreign::HOW;
+use crate::machine::foreign::how;
 use crate::machine::lines::SourceLine;
 use crate::machine::{Diagnostic, Name, mermaid};
 use crate::model::behind_front_matter;
@@ -207,7 +207,7 @@ impl<'a> Outline<'a> {
             Some(stray) => Diagnostic::error(ABSENT, &stray, message)
                 .with_help(format!("this diagram is read when it stands below a heading `## {HEADING}`")),
             None => Diagnostic::error(ABSENT, &Name::nowhere(""), message)
-                .with_help(format!("write that heading, and below it a block of Mermaid; {HOW}")),
+                .with_help(format!("write that heading, and below it a block of Mermaid; {}", how(""))),
         }
     }
 }

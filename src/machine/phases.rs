@@ -15,7 +15,7 @@ use crate::machine::{Diagnostic, MachineSource, Name, Notation, SourceState, Sou
 /// Returns a source whenever the phases can be read, so that their problems are reported together with those of the
 /// rest of the document.
 pub(super) fn parse(text: &str, fallback_id: &str) -> (Option<MachineSource>, Vec<Diagnostic>) {
-    let root = match foreign::refuse_foreign(text, codec::parse(text), &BTreeSet::new()) {
+    let root = match foreign::refuse_foreign(text, codec::parse(text), &BTreeSet::new(), fallback_id) {
         Ok(root) => root,
         Err(problem) => return (None, vec![*problem]),
     };

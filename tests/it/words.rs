@@ -177,7 +177,20 @@ fn a_workflow_of_another_system_is_told_in_one_sentence() {
     let checked = sandbox.flow(["workflow", "check", ".flow/workflows/ci.yaml", "--json"]).exits(1).json();
     let told = checked["diagnostics"].as_array().unwrap();
     assert_eq!((told.len(), &told[0]["code"], &told[0]["message"]), (1, &json!("foreign_workflow"), &json!(sentence)));
-    assert!(sandbox.flow(["start", "ci"]).exits(1).stderr.contains(sentence));
+    let how = |shipped: &str| {
+        format!(
+            "  help: `flow help workflows` shows how to write one, and `flow workflow show {shipped} --source` prints one\n"
+        )
+    };
+    for args in [&["start", "ci"][..], &["workflow", "show", "ci"]] {
+        let told = sandbox.flow(args).exits(1).stderr;
+        assert!(told.contains(sentence) && told.ends_with(&how("debug")), "{told}");
+    }
+    // The one that it names is another one than the one that is at fault.
+    std::fs::write(sandbox.path(".flow/workflows/debug.workflow.yaml"), text).unwrap();
+    assert!(sandbox.flow(["workflow", "show", "debug", "--source"]).exits(1).stderr.ends_with(&how("release")));
+    sandbox.flow(["workflow", "show", "release", "--source"]).ok();
+    std::fs::remove_file(sandbox.path(".flow/workflows/debug.workflow.yaml")).unwrap();
     let listed = sandbox.flow(["workflow", "list"]).ok().stdout;
     assert!(listed.contains(sentence), "{listed}");
 }

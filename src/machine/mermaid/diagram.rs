@@ -31,12 +31,9 @@ pub(in crate::machine) fn parse(lines: &[SourceLine<'_>], id: Name) -> (Option<M
             Some((at, _)) => lines[at].whole(),
             None => Name::nowhere(""),
         };
-        let is_fenced = ["```", "~~~"].iter().any(|fence| at.text.starts_with(fence));
         let mut problem =
             Diagnostic::error("not_a_state_diagram", &at, format!("a state diagram begins with `{HEADER}`"));
-        if is_fenced {
-            problem = problem.with_help("this file holds only the diagram; remove the lines with the fence");
-        }
+        problem.help = begun_with(&at.text);
         return (None, vec![problem]);
     };
     // A problem of the workflow as a whole is shown at the header.
@@ -86,6 +83,28 @@ pub(in crate::machine) fn labels_of_stars(lines: &[SourceLine<'_>]) -> usize {
 /// Whether a word is the header of a state diagram.
 pub(in crate::machine) fn is_header(word: &str) -> bool {
     [HEADER, "stateDiagram"].iter().any(|known| word.eq_ignore_ascii_case(known))
+}
+
+/// What to write in place of the line with which a text begins that is not a state diagram.
+fn begun_with(line: &str) -> Option<String> {
+    let word = line.split_whitespace().next()?;
+    if ["```", "~~~"].iter().any(|fence| line.starts_with(fence)) {
+        return Some("this file holds only the diagram; remove the lines with the fence".to_owned());
+    }
+    if word == "---" {
+        return Some("the front matter has no end: write a second line `---` below it".to_owned());
+    }
+    if word.to_ascii_lowercase().starts_with("statediagram") {
+        return Some(format!("write `{HEADER}`, with these letters"));
+    }
+    if ["flowchart", "graph"].contains(&word) {
+        return Some(format!(
+            "write `{HEADER}` in place of `{}`, and each edge as `a --> b` or `a --> b : label`",
+            shown(line)
+        ));
+    }
+    let has_transition = line.contains("-->");
+    has_transition.then(|| format!("write `{HEADER}` on a line above this one"))
 }
 
 /// The index of the line with the header, and further text on that line. Blank lines, comments, `%%{init}%%` over

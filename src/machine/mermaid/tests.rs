@@ -294,6 +294,37 @@ fn what_other_notations_write_is_told_with_the_line_to_write() {
             "`Note` does not belong behind `[*]`",
             "write each statement on a line of its own",
         ),
+        ("state c <<choice>> : why", "this line has no text of the state", "write `c : why` on a line of its own"),
+    ] {
+        let checked = check(&diagram(&format!("[*] --> a\n{line}")));
+        let told: Vec<_> = checked.diagnostics.iter().map(|one| (&*one.message, one.help.as_deref())).collect();
+        assert_eq!(told, [(message, Some(help))], "{line}");
+    }
+    for (line, message) in [
+        ("a-- : text", "`a--` cannot be a state's id: it has `-`"),
+        ("a -- : text", "the transition leads nowhere: a state is missing"),
+        ("a --> : text", "the transition leads nowhere: a state is missing"),
+        ("a@{ shape: rect }", "unsupported state diagram feature: shape of a state (`@{ … }`)"),
+        ("a@{\nshape: rect\n}", "unsupported state diagram feature: shape of a state (`@{ … }`)"),
+        ("a --> Don't", "`Don't` cannot be a state's id: it has `'`"),
+        ("a --> b\"", "`b\"` cannot be a state's id: it has `\"`"),
+        ("a --> b\\c", "`b\\c` cannot be a state's id: it has `\\`"),
+        ("a --> b\u{200c}c", "`b\u{200c}c` cannot be a state's id: it has U+200C"),
+        (
+            "state \"one\ntwo\" as a",
+            "unsupported state diagram feature: a quoted text over several lines; write it on one",
+        ),
+        ("state \"one\ntwo", "this quoted text has no end"),
+    ] {
+        let checked = check(&diagram(&format!("[*] --> a\n{line}\na --> [*]")));
+        let told: Vec<_> = checked.diagnostics.iter().map(|one| &*one.message).collect();
+        assert_eq!(told, [message], "{line}");
+    }
+}
+
+#[test]
+fn what_is_meant_is_told_where_no_state_was_meant() {
+    for (line, message, help) in [
         (
             "a --> b, c",
             "a transition leads from one state to one other",
@@ -329,31 +360,10 @@ fn what_other_notations_write_is_told_with_the_line_to_write() {
             "`a\u{200b}` cannot be a state's id: it has U+200B",
             "remove this character, which cannot be seen",
         ),
-        ("state c <<choice>> : why", "this line has no text of the state", "write `c : why` on a line of its own"),
     ] {
         let checked = check(&diagram(&format!("[*] --> a\n{line}")));
         let told: Vec<_> = checked.diagnostics.iter().map(|one| (&*one.message, one.help.as_deref())).collect();
         assert_eq!(told, [(message, Some(help))], "{line}");
-    }
-    for (line, message) in [
-        ("a-- : text", "`a--` cannot be a state's id: it has `-`"),
-        ("a -- : text", "the transition leads nowhere: a state is missing"),
-        ("a --> : text", "the transition leads nowhere: a state is missing"),
-        ("a@{ shape: rect }", "unsupported state diagram feature: shape of a state (`@{ … }`)"),
-        ("a@{\nshape: rect\n}", "unsupported state diagram feature: shape of a state (`@{ … }`)"),
-        ("a --> Don't", "`Don't` cannot be a state's id: it has `'`"),
-        ("a --> b\"", "`b\"` cannot be a state's id: it has `\"`"),
-        ("a --> b\\c", "`b\\c` cannot be a state's id: it has `\\`"),
-        ("a --> b\u{200c}c", "`b\u{200c}c` cannot be a state's id: it has U+200C"),
-        (
-            "state \"one\ntwo\" as a",
-            "unsupported state diagram feature: a quoted text over several lines; write it on one",
-        ),
-        ("state \"one\ntwo", "this quoted text has no end"),
-    ] {
-        let checked = check(&diagram(&format!("[*] --> a\n{line}\na --> [*]")));
-        let told: Vec<_> = checked.diagnostics.iter().map(|one| &*one.message).collect();
-        assert_eq!(told, [message], "{line}");
     }
 }
 
@@ -570,6 +580,27 @@ fn the_header_may_stand_below_comments_and_settings() {
     }
     assert_eq!(errors(&format!("stateDiagram-v2 {body}")), [("mermaid_syntax", 1, 17)]);
     assert_eq!(errors("stateDiagram-v2"), [("no_state", 1, 1)]);
+    let help = |text: &str| check(text).diagnostics[0].help.clone().unwrap_or_default();
+    for (head, told) in [
+        ("StateDiagram-v2\n", "write `stateDiagram-v2`, with these letters"),
+        (
+            "flowchart TD\n",
+            "write `stateDiagram-v2` in place of `flowchart TD`, and each edge as `a --> b` or `a --> b : label`",
+        ),
+        ("---\ntitle: T\nstateDiagram-v2\n", "the front matter has no end: write a second line `---` below it"),
+        ("", "write `stateDiagram-v2` on a line above this one"),
+    ] {
+        assert_eq!(help(&format!("{head}{body}")), told, "{head}");
+    }
+    assert_eq!(help("stateDiagram-v2"), "begin with `[*] --> STATE`, and end with `STATE --> [*]`");
+    assert_eq!(
+        help("stateDiagram-v2\n[*] --> a\na --> b"),
+        "write `STATE --> [*]` for a state in which a run can end, and a transition to it"
+    );
+    assert_eq!(
+        help("stateDiagram-v2\n[*] --> a\na --> [*]\nb --> a"),
+        "write `STATE --> b`, or `[*] --> b` if a run may begin there"
+    );
 }
 
 #[test]
