@@ -8,6 +8,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use crate::cli::args::Cli;
 use crate::cli::{topics, verbs};
 use crate::model::{Help, Suggestion, quoted};
+use crate::runs::{is_typing_error, similar};
 
 /// The last line of the parser's messages.
 const MORE: &str = "For more information, try '--help'.";
@@ -55,9 +56,11 @@ pub(super) fn explained(error: &clap::Error, args: &[OsString]) -> UsageProblem 
     let mut is_tip_due = tip.as_ref();
     let mut skips_blank = false;
     for part in rendered.lines() {
-        // The parser's own guess is about letters alone; and a wrong option is seldom meant as a value.
+        // The parser's own guess is about letters alone, of which two commands share some; and a wrong option is seldom
+        // meant as a value.
         let guess = part.trim_start().strip_prefix("tip:");
-        if guess.is_some_and(|guess| tip.is_some() || guess.starts_with(" to pass ")) {
+        let is_dropped = tip.is_some() || error.kind() == ErrorKind::InvalidSubcommand;
+        if guess.is_some_and(|guess| is_dropped || guess.starts_with(" to pass ")) {
             // The blank line behind the guess goes with it.
             skips_blank = true;
             continue;
@@ -148,7 +151,8 @@ impl UsageLine {
                         "install the new version as this one was; `flow --version` says which it is".to_owned(),
                     );
                 }
-                let meant = verbs::meant(&self.path, word).or_else(|| nearest(error))?;
+                let near = nearest(error).filter(|near| is_near(word, near));
+                let meant = verbs::meant(&self.path, word).or(near)?;
                 let words = ["flow"].into_iter().chain(self.path.iter().map(String::as_str)).chain([meant]);
                 Some(format!("did you mean `{}`?", words.collect::<Vec<_>>().join(" ")))
             }
@@ -304,6 +308,12 @@ fn words_at(rest: &[String]) -> Vec<&str> {
     rest.iter().map(String::as_str).take_while(|word| !word.starts_with('-')).collect()
 }
 
+/// Whether a word may be the name of a command, mistyped. The parser also guesses those that only share letters with it.
+fn is_near(word: &str, name: &str) -> bool {
+    let is_mistyped = word.chars().next() == name.chars().next() && is_typing_error(word, name);
+    is_mistyped || similar(word, [name].into_iter()).is_some()
+}
+
 /// The last of the parser's guesses, which is the nearest; it names all that share some letters.
 fn nearest(error: &clap::Error) -> Option<&str> {
     match error.get(ContextKind::SuggestedSubcommand)? {
@@ -333,6 +343,10 @@ mod tests {
     /// Lines that the parser refuses, the guess, and the command whose help is named.
     const GUESSES: &[(&[&str], &str, &str)] = &[
         (&["flow", "new", "debug"], "did you mean `flow start`?", "flow --help"),
+        (&["flow", "answer", "yes"], "did you mean `flow interview answer`?", "flow --help"),
+        (&["flow", "archive"], "did you mean `flow prune`?", "flow --help"),
+        (&["flow", "tail"], "did you mean `flow log --follow`?", "flow --help"),
+        (&["flow", "undo"], "did you mean `flow reopen`?", "flow --help"),
         (&["flow", "finish"], "did you mean `flow complete`?", "flow --help"),
         (&["flow", "start", "start-issue", "42"], "did you mean `--issue 42`?", "flow start --help"),
         (&["flow", "start", "start-issue", "#42"], "did you mean `--issue 42`?", "flow start --help"),
@@ -437,9 +451,13 @@ mod tests {
             (&["flow", "workflow", "check"], "try 'flow workflow check --help'"),
             (&["flow", "show", "--bogus"], "try 'flow show --help'"),
             (&["flow", "complete", "--force"], "try 'flow complete --help'"),
+            (&["flow", "unlink"], "try 'flow --help'"),
         ] {
             let text = told(line);
-            assert!(text.contains(words) && !text.contains("as a value"), "{text}");
+            assert!(
+                text.contains(words) && !text.contains("as a value") && !text.contains("subcommand exists"),
+                "{text}"
+            );
         }
     }
 }

@@ -174,7 +174,8 @@ fn of_edit(path: &Path, error: &EditError) -> Problem {
                 .because(faults.iter().skip(1).map(|fault| format!("line {} {}", fault.line, fault.message)))
         }
         EditError::Unsound { line, why } => {
-            let message = format!("{document}:{line} the result could not be read back: {why}");
+            let at = line.map(|line| format!(":{line}")).unwrap_or_default();
+            let message = format!("{document}{at} the result could not be read back: {why}");
             Problem::new(Kind::Refused, "unsound_document", message)
                 .help(format!("correct the document by hand{NOTHING}"))
         }

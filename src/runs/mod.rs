@@ -33,11 +33,11 @@ pub(crate) mod write;
 
 #[cfg(feature = "mcp")]
 pub(crate) use crate::codec::parse_foreign_json;
-#[doc(hidden)]
-pub(crate) use crate::codec::similar;
 pub use crate::codec::{DocumentKind, schema_text};
 #[cfg(any(feature = "mcp", feature = "serve"))]
 pub use crate::codec::{field_names, read_request, request_schema};
+#[doc(hidden)]
+pub(crate) use crate::codec::{is_typing_error, similar};
 pub use crate::engine::Advance;
 pub use crate::host::{AgentHost, PassOn};
 pub(crate) use crate::host::{SignalWatch, columns, completed_word, end_by, signal_that_came, wants_ascii};

@@ -106,10 +106,10 @@ pub enum EditError {
         what: String,
     },
     /// The new text would not be parsed as intended.
-    #[error("what is written in line {line} would not be read there: {why}")]
+    #[error("the result would not be read back: {why}")]
     Unsound {
-        /// The line, from 1.
-        line: usize,
+        /// The line of the document that is at fault, from 1, if one is.
+        line: Option<usize>,
         /// What keeps it from being read, in words.
         why: String,
     },
@@ -185,7 +185,7 @@ impl InterviewDocument<'_> {
         let read = InterviewDocument::among(self.known, &made);
         match read.pad() {
             Some(pad) if pad.head == *head && pad.faults.is_empty() => Ok(made),
-            _ => Err(unsound(&read.outline, end)),
+            _ => Err(self.unsound()),
         }
     }
 
@@ -213,7 +213,7 @@ impl InterviewDocument<'_> {
         let read = InterviewDocument::among(self.known, &made);
         match read.pad() {
             Some(pad) if pad.head.script.as_deref() == Some(script) => Ok(made),
-            _ => Err(unsound(&read.outline, at)),
+            _ => Err(self.unsound()),
         }
     }
 
@@ -342,7 +342,17 @@ impl InterviewDocument<'_> {
         let is_sound = matches!(read.pads.as_slice(), [only] if entries_of(only) == said)
             && read.fault_messages() == self.fault_messages()
             && read.headings_outside() == self.headings_outside();
-        if is_sound { Ok(made) } else { Err(unsound(&read.outline, range.start + new.len() / 2)) }
+        if is_sound { Ok(made) } else { Err(self.unsound()) }
+    }
+
+    /// Why the result of an edit was not parsed as intended: what the document has. That of the result is not written.
+    fn unsound(&self) -> EditError {
+        let line = self.outline.unclosed.map(|open| self.outline.line_of(open));
+        let why = match line {
+            Some(line) => format!("what begins in line {line} is never closed"),
+            None => "something in it is not closed, or a heading is written in another way".to_owned(),
+        };
+        EditError::Unsound { line, why }
     }
 
     /// The problems in all pads, without their lines, which an edit above them moves.
@@ -387,14 +397,4 @@ fn labelled(answer: &InterviewAnswer, newline: &str) -> String {
         InterviewAnswer::Skipped(why) => format!("**Skipped**: {}", escape::write(why, newline)).trim_end().to_owned(),
         InterviewAnswer::Open => String::new(),
     }
-}
-
-/// Why the text at `at` was not parsed as intended.
-fn unsound(outline: &Outline, at: usize) -> EditError {
-    let line = outline.line_of(at);
-    let why = match outline.unclosed {
-        Some(open) => format!("what begins in line {} is never closed", outline.line_of(open)),
-        None => "something above it is not closed, or a heading is written in another way".to_owned(),
-    };
-    EditError::Unsound { line, why }
 }

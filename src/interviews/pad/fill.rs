@@ -218,9 +218,9 @@ impl InterviewDocument<'_> {
     ) -> Result<()> {
         let read = InterviewDocument::among(self.known, made);
         // A text or a heading could look like the beginning of a pad.
-        if let Some(line) = read.pad().map(|pad| pad.line).or(read.lost()) {
-            let why = "it would be a scratch pad again".to_owned();
-            return Err(EditError::Unsound { line, why });
+        if read.pad().is_some() || read.lost().is_some() {
+            let why = "a text or a heading would be a scratch pad again".to_owned();
+            return Err(EditError::Unsound { line: None, why });
         }
         for (was, is) in before.iter().zip(read.sections(script)) {
             let target = targets.iter().find(|target| target.id.as_ref() == Some(&was.id) && target.is_written());

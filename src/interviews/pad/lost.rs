@@ -79,7 +79,7 @@ impl InterviewDocument<'_> {
             return Ok(made);
         }
         let why = "what stands above it is never closed, or hides it".to_owned();
-        Err(EditError::Unsound { line: self.outline.line_of(at), why })
+        Err(EditError::Unsound { line: Some(self.outline.line_of(at)), why })
     }
 }
 

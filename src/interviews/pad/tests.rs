@@ -182,8 +182,8 @@ fn the_pad_is_where_markdown_has_it() {
 fn what_would_not_be_read_back_is_not_written() {
     let open = "# T\n\n```\nnever closed\n";
     let refused = InterviewDocument::read(open).begin(&head(PadMode::Update)).unwrap_err();
-    let EditError::Unsound { why, .. } = refused else { panic!("{refused}") };
-    assert_eq!(why, "what begins in line 3 is never closed");
+    let EditError::Unsound { line, why } = refused else { panic!("{refused}") };
+    assert_eq!((line, &*why), (Some(3), "what begins in line 3 is never closed"));
     let hand = format!("{SEED}\n~~~\nmine\n");
     let refused = InterviewDocument::read(&hand).answer(3, Some(&question("a", "b")), given("c")).unwrap_err();
     assert!(refused.to_string().contains("line 15 is never closed"), "{refused}");
