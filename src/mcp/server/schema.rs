@@ -49,7 +49,9 @@ fn plain(schema: &Value, whole: &Value) -> Value {
         }
     }
     let Value::Object(schema) = schema else { return schema.clone() };
-    let kept = schema.iter().filter(|(key, _)| KEPT.contains(&key.as_str()));
+    // The values of an enum show of which type it is.
+    let is_kept = |key: &str| KEPT.contains(&key) && !(key == "type" && schema.contains_key("enum"));
+    let kept = schema.iter().filter(|(key, _)| is_kept(key));
     kept.map(|(key, value)| (key.clone(), kept_value(key, value, whole))).collect::<Map<_, _>>().into()
 }
 
