@@ -731,8 +731,7 @@ fn no_session_is_kept_for_a_command_that_it_cannot_run() {
 fn of_several_commands_a_session_is_sent_to_the_one_that_it_can_run() {
     let sandbox = project("w.workflow.yaml", &PHASES.replace("[{exec: test}]", "[{exec: lint}, {exec: test}]"));
     sandbox.flow(["start", "w", "--id", "r1"]).ok();
-    sandbox.record("r1", "build", "build");
-    sandbox.record("r1", "verify", "look");
+    sandbox.flow(["record-activity", "--id", "build", "--advance"]).ok();
     sandbox.flow(["resume", "r1", "--claim", "--session", "s1"]).ok();
     prompt(&sandbox);
     fs::write(sandbox.path(".flow/config.yaml"), CONFIG.replace("'true'", "sh other.sh")).unwrap();

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::interviews::{self, OpenInterview};
-use crate::machine::Machine;
 use crate::modes;
 use crate::picture::diagram;
 use crate::picture::page::{
@@ -100,17 +99,6 @@ pub(super) async fn workflows_shown(State(live): ServerState, Extension(visitor)
     .await
 }
 
-/// What a workflow is.
-fn workflow_in(
-    project: &ServedProject,
-    hide: &Hide,
-    workflow: &str,
-) -> WebResult<(runs::WorkflowReport, Option<Machine>)> {
-    let (mut report, machine) = runs::workflow_named(&project.cx, workflow).map_err(failed)?;
-    report.origin = hide.in_text(&report.origin);
-    Ok((report, machine))
-}
-
 /// The runs of a workflow, what they tell of its phases, and the open ones among them with their names.
 fn runs_of(project: &ServedProject, workflow: &str) -> (WorkflowUse, PhaseUses, Vec<Card>, ShortNames) {
     let mut keeper = project.keeper();
@@ -133,7 +121,8 @@ pub(super) async fn workflow(
     report_from_reader(live, move |live| {
         let AsksNothing {} = asked(query)?;
         let project = project_of(live, &project)?;
-        let (report, machine) = workflow_in(project, &live.hide, &workflow)?;
+        let (mut report, machine) = runs::workflow_named(&project.cx, &workflow).map_err(failed)?;
+        report.origin = live.hide.in_text(&report.origin);
         let (used, phases, ..) = runs_of(project, &workflow);
         let here: Vec<_> = used.phases.keys().cloned().collect();
         let drawn = machine.map(|machine| diagram(&machine, &here));
@@ -149,7 +138,8 @@ pub(super) async fn workflow_shown(
 ) -> Response {
     page_of(live, visitor, "This workflow", move |live| {
         let served = project_of(live, &project)?;
-        let (report, machine) = workflow_in(served, &live.hide, &workflow)?;
+        let (mut report, machine) = runs::workflow_named(&served.cx, &workflow).map_err(failed)?;
+        report.origin = live.hide.in_text(&report.origin);
         let (used, phases, cards, names) = runs_of(served, &workflow);
         let view = WorkflowPage {
             project: &project,
