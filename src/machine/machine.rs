@@ -171,8 +171,8 @@ impl Machine {
         &self.parts.requires
     }
 
-    pub(super) fn change_requires(&mut self, change: impl FnOnce(&mut Vec<Requirement>)) {
-        change(&mut self.parts.requires);
+    pub(super) fn requires_mut(&mut self) -> &mut Vec<Requirement> {
+        &mut self.parts.requires
     }
 
     /// The transitions in the order of the definition.

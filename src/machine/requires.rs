@@ -109,12 +109,11 @@ impl Machine {
     /// now, or not at all.
     #[must_use]
     pub fn asking_for(mut self, named: &[String]) -> Self {
-        self.change_requires(|requires| {
-            requires.retain(|one| !one.if_named || named.contains(&one.exec));
-            for one in requires {
-                one.if_named = false;
-            }
-        });
+        let requires = self.requires_mut();
+        requires.retain(|one| !one.if_named || named.contains(&one.exec));
+        for one in requires {
+            one.if_named = false;
+        }
         self
     }
 }
