@@ -163,7 +163,7 @@ impl S3Carrier {
             Ok(_) => self.put_lines(put, deadline),
             Err(why) => why.clone().into(),
         };
-        if answer == PutAnswer::Taken && announced == Ok(UploadOutcome::Done) {
+        if answer == PutAnswer::Taken && announced == Ok(true) {
             self.delist_ended(put.run, deadline);
         }
         match &answer {
@@ -187,10 +187,8 @@ impl S3Carrier {
     fn put_evidence(&self, file: &[u8], deadline: Instant) -> Result<(), NoAnswer> {
         let name = format!("{EVIDENCE}{}", sha256_hex(file));
         let upload = Upload { name: &name, body: file, condition: Condition::New, is_over: None };
-        match self.requests.put_again(&upload, deadline) {
-            UploadOutcome::Done => return Ok(()),
-            UploadOutcome::Refused => {}
-            UploadOutcome::Unknown(why) | UploadOutcome::Not(why) => return Err(why),
+        if self.requests.put_again(&upload, deadline)? {
+            return Ok(());
         }
         // What a client left that died before it had sent everything has another content.
         let Some(there) = self.requests.get(&name, deadline)? else {
@@ -199,31 +197,26 @@ impl S3Carrier {
         if there.body == file {
             return Ok(());
         }
-        match self.requests.put_again(&Upload { condition: Condition::Tag(&there.tag), ..upload }, deadline) {
-            // Another writer has put the same bytes.
-            UploadOutcome::Done | UploadOutcome::Refused => Ok(()),
-            UploadOutcome::Unknown(why) | UploadOutcome::Not(why) => Err(why),
-        }
+        // If it is refused, another writer has put the same bytes.
+        self.requests.put_again(&Upload { condition: Condition::Tag(&there.tag), ..upload }, deadline).map(drop)
     }
 
-    /// Lists a run as open before it is, so that it is listed even if this process dies between the two.
-    fn announce(&self, put: &Put<'_>, deadline: Instant) -> Result<UploadOutcome, NoAnswer> {
+    /// Lists a run as open before it is, so that it is listed even if this process dies between the two. Whether it
+    /// was not listed before.
+    fn announce(&self, put: &Put<'_>, deadline: Instant) -> Result<bool, NoAnswer> {
         if put.before > Seq(0) {
             let mut reopens = false;
             for event in LogScan::parse(put.lines.as_bytes()).events() {
                 reopens |= matches!(event.kind, EventKind::RunReopened(_));
             }
             if !reopens {
-                return Ok(UploadOutcome::Refused);
+                return Ok(false);
             }
         }
         let body = Hint::of(put.earlier).to_body();
         let name = format!("{OPEN}{}", key_of(put.run));
         let upload = Upload { name: &name, body: body.as_bytes(), condition: Condition::New, is_over: None };
-        match self.requests.put_again(&upload, deadline) {
-            UploadOutcome::Unknown(why) | UploadOutcome::Not(why) => Err(why),
-            done => Ok(done),
-        }
+        self.requests.put_again(&upload, deadline)
     }
 
     /// Removes a run from the list of open runs if another writer has ended it long ago.
@@ -285,12 +278,11 @@ impl S3Carrier {
         let [open, over] = [OPEN, OVER].map(|state| format!("{state}{}", key_of(run)));
         let name = if is_over { &over } else { &open };
         let upload = Upload { name, body: body.as_bytes(), condition: Condition::Always, is_over: None };
-        match self.requests.put_again(&upload, deadline) {
+        if self.requests.put_again(&upload, deadline)? && is_over {
             // Not before the other is there: a run that is listed nowhere would be lost.
-            UploadOutcome::Done if is_over => self.requests.delete(&open, deadline).map(|_| ()),
-            UploadOutcome::Done | UploadOutcome::Refused => Ok(()),
-            UploadOutcome::Unknown(why) | UploadOutcome::Not(why) => Err(why),
+            self.requests.delete(&open, deadline)?;
         }
+        Ok(())
     }
 
     /// How far a hint says that its run is; `None` without one.

@@ -8,7 +8,7 @@ use std::time::Instant;
 use crate::model::{RunId, Seq};
 use crate::remote::names::key_of;
 use crate::remote::s3::objects::{Lines, body_of, is_whole, last_of_windows, name_of, position_in};
-use crate::remote::s3::requests::{Condition, Object, Requests, Upload, UploadOutcome};
+use crate::remote::s3::requests::{Condition, Object, Requests, Upload};
 use crate::store::shared::{LogFault, NoAnswer, window_of};
 
 /// How many objects are read at a time.
@@ -174,15 +174,10 @@ impl BucketLog<'_> {
             let body = body_of(&earlier, &copy.between(before.next(), last));
             let name = self.name(before);
             let new = Upload { name: &name, body: body.as_bytes(), condition: Condition::New, is_over: Some(false) };
-            let mut uploaded = self.requests.put_again(&new, self.deadline);
-            if uploaded == UploadOutcome::Refused
+            if !self.requests.put_again(&new, self.deadline)?
                 && let Some(void) = self.object(before)?.filter(|object| !is_whole(&object.body))
             {
-                let instead = Upload { condition: Condition::Tag(&void.tag), ..new };
-                uploaded = self.requests.put_again(&instead, self.deadline);
-            }
-            if let UploadOutcome::Unknown(why) | UploadOutcome::Not(why) = uploaded {
-                return Err(why);
+                self.requests.put_again(&Upload { condition: Condition::Tag(&void.tag), ..new }, self.deadline)?;
             }
             before = at;
         }

@@ -183,13 +183,16 @@ impl Requests {
         }
     }
 
-    /// Writes an object that may as well be written twice, again after an answer that may pass.
-    pub(super) fn put_again(&self, upload: &Upload<'_>, deadline: Instant) -> UploadOutcome {
+    /// Writes an object that may as well be written twice, again after an answer that may pass. Whether the condition
+    /// held. An error says why it may not be written.
+    pub(super) fn put_again(&self, upload: &Upload<'_>, deadline: Instant) -> Result<bool, NoAnswer> {
         let mut tries = 1;
         loop {
-            let uploaded = self.put(upload, deadline);
-            if !matches!(uploaded, UploadOutcome::Unknown(_)) || tries == TRIES || left_until(deadline).is_zero() {
-                return uploaded;
+            match self.put(upload, deadline) {
+                UploadOutcome::Done => return Ok(true),
+                UploadOutcome::Refused => return Ok(false),
+                UploadOutcome::Unknown(_) if tries < TRIES && !left_until(deadline).is_zero() => {}
+                UploadOutcome::Unknown(why) | UploadOutcome::Not(why) => return Err(why),
             }
             pause(tries, deadline);
             tries += 1;
