@@ -4,28 +4,31 @@
 //! said of the others comes from their documentation.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-/// A host with hooks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum AgentHost {
-    /// Claude Code.
-    ClaudeCode,
-    /// Codex.
-    Codex,
-    /// Qwen Code.
-    Qwen,
-    /// Gemini CLI.
-    GeminiCli,
-    /// Copilot CLI.
-    Copilot,
-    /// OpenCode.
-    Opencode,
-    /// Cursor.
-    Cursor,
-    /// Kiro CLI.
-    Kiro,
+use crate::model::named;
+
+named! {
+    /// A host with hooks, by its name on the command line.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, JsonSchema)]
+    pub enum AgentHost {
+        /// Claude Code.
+        ClaudeCode = "claude-code",
+        /// Codex.
+        Codex = "codex",
+        /// Qwen Code.
+        Qwen = "qwen",
+        /// Gemini CLI.
+        GeminiCli = "gemini-cli",
+        /// Copilot CLI.
+        Copilot = "copilot",
+        /// OpenCode.
+        Opencode = "opencode",
+        /// Cursor.
+        Cursor = "cursor",
+        /// Kiro CLI.
+        Kiro = "kiro",
+    }
 }
 
 /// A host of agents, and how it shows to the commands that it runs.
@@ -50,8 +53,6 @@ pub struct Host {
 pub struct Hooks {
     /// The host that runs them.
     pub host: AgentHost,
-    /// Its name on the command line.
-    pub word: &'static str,
     /// Its name for people.
     pub title: &'static str,
     /// Whether it was tried; otherwise all of this is from its documentation.
@@ -247,7 +248,6 @@ pub(super) const ANY: Host = host("agent", &["AI_AGENT", "AGENT"], 0, &[]);
 
 const CLAUDE: Hooks = Hooks {
     host: AgentHost::ClaudeCode,
-    word: "claude-code",
     title: "Claude Code",
     is_tried: true,
     names_session: true,
@@ -271,7 +271,6 @@ const CLAUDE: Hooks = Hooks {
 // Codex and Qwen Code read nothing before a compaction, and the Gemini CLI reports one before every request.
 const CODEX: Hooks = Hooks {
     host: AgentHost::Codex,
-    word: "codex",
     title: "Codex",
     sign: Sign::Nothing,
     project: None,
@@ -291,7 +290,6 @@ const CODEX: Hooks = Hooks {
 
 const QWEN: Hooks = Hooks {
     host: AgentHost::Qwen,
-    word: "qwen",
     title: "Qwen Code",
     sign: Sign::Session("QWEN_CODE_SESSION_ID"),
     project: Some("QWEN_PROJECT_DIR"),
@@ -308,7 +306,6 @@ const QWEN: Hooks = Hooks {
 
 const GEMINI: Hooks = Hooks {
     host: AgentHost::GeminiCli,
-    word: "gemini-cli",
     title: "Gemini CLI",
     sign: Sign::Session("GEMINI_SESSION_ID"),
     project: Some("GEMINI_PROJECT_DIR"),
@@ -325,7 +322,6 @@ const GEMINI: Hooks = Hooks {
 /// With these names of events, Copilot sends the fields that Claude Code sends.
 const COPILOT: Hooks = Hooks {
     host: AgentHost::Copilot,
-    word: "copilot",
     title: "Copilot CLI",
     sign: Sign::Variable("COPILOT_CLI"),
     project: Some("COPILOT_PROJECT_DIR"),
@@ -340,7 +336,6 @@ const COPILOT: Hooks = Hooks {
 
 const OPENCODE: Hooks = Hooks {
     host: AgentHost::Opencode,
-    word: "opencode",
     title: "OpenCode",
     sign: Sign::Nothing,
     project: None,
@@ -357,7 +352,6 @@ const OPENCODE: Hooks = Hooks {
 
 const CURSOR: Hooks = Hooks {
     host: AgentHost::Cursor,
-    word: "cursor",
     title: "Cursor",
     is_tried: false,
     sign: Sign::Variable("CURSOR_VERSION"),
@@ -380,7 +374,6 @@ const CURSOR: Hooks = Hooks {
 /// Kiro names no session to its hooks, and has them in an agent's file: this is an agent of flow's own.
 const KIRO: Hooks = Hooks {
     host: AgentHost::Kiro,
-    word: "kiro",
     title: "Kiro CLI",
     names_session: false,
     sign: Sign::Nothing,
@@ -411,18 +404,6 @@ pub(super) fn all_hooks() -> impl Iterator<Item = &'static Hooks> {
 }
 
 impl AgentHost {
-    /// All hosts.
-    pub const ALL: [Self; 8] = [
-        Self::ClaudeCode,
-        Self::Codex,
-        Self::Qwen,
-        Self::GeminiCli,
-        Self::Copilot,
-        Self::Opencode,
-        Self::Cursor,
-        Self::Kiro,
-    ];
-
     /// The names on the command line.
     pub fn names() -> impl Iterator<Item = &'static str> {
         Self::ALL.into_iter().map(Self::as_str)
@@ -431,7 +412,7 @@ impl AgentHost {
     /// The host with this name on the command line.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|host| host.as_str() == name)
+        name.parse().ok()
     }
 
     /// The host and its hooks.
@@ -444,12 +425,6 @@ impl AgentHost {
     #[must_use]
     pub fn hooks(self) -> &'static Hooks {
         self.row().1
-    }
-
-    /// The name on the command line.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        self.hooks().word
     }
 
     /// The name for people.
