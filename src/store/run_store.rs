@@ -70,8 +70,7 @@ pub trait RunStore: fmt::Debug + Send + Sync {
     -> Result<Vec<(RunId, RunStamp)>, StoreError>;
 
     /// The directory of a run: something in it changes when the run changes. `None` for a store without directories.
-    fn place(&self, id: &RunId) -> Option<PathBuf> {
-        let _ = id;
+    fn place(&self, _id: &RunId) -> Option<PathBuf> {
         None
     }
 
@@ -99,8 +98,7 @@ pub trait RunStore: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// [`StoreError`] when that cannot be read.
-    fn pruned(&self, id: &RunId) -> Result<Option<PrunedRun>, StoreError> {
-        let _ = id;
+    fn pruned(&self, _id: &RunId) -> Result<Option<PrunedRun>, StoreError> {
         Ok(None)
     }
 
@@ -109,8 +107,7 @@ pub trait RunStore: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// [`StoreError`] when that cannot be read.
-    fn pruned_named(&self, name: &str) -> Result<Option<PrunedRun>, StoreError> {
-        let _ = name;
+    fn pruned_named(&self, _name: &str) -> Result<Option<PrunedRun>, StoreError> {
         Ok(None)
     }
 
@@ -121,8 +118,7 @@ pub trait RunStore: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// As [`Self::ids`].
-    fn maybe_open(&self, outside: Option<&str>) -> Result<MaybeOpen, StoreError> {
-        let _ = outside;
+    fn maybe_open(&self, _outside: Option<&str>) -> Result<MaybeOpen, StoreError> {
         Ok(MaybeOpen { ids: self.ids()?, ..MaybeOpen::default() })
     }
 
@@ -132,20 +128,17 @@ pub trait RunStore: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// As [`Self::ids`].
-    fn listing(&self, known: &(dyn Fn(Vec<RunSummary>) + Sync)) -> Result<Vec<RunId>, StoreError> {
-        let _ = known;
+    fn listing(&self, _known: &(dyn Fn(Vec<RunSummary>) + Sync)) -> Result<Vec<RunId>, StoreError> {
         self.ids()
     }
 
     /// The directory like `.flow` that has the copy of a shared run; `None` for another run.
-    fn copies_with(&self, id: &RunId) -> Option<PathBuf> {
-        let _ = id;
+    fn copies_with(&self, _id: &RunId) -> Option<PathBuf> {
         None
     }
 
     /// Up to when the copy of a shared run is known to be current; `None` for another run.
-    fn as_of(&self, id: &RunId) -> Option<AsOf> {
-        let _ = id;
+    fn as_of(&self, _id: &RunId) -> Option<AsOf> {
         None
     }
 
@@ -187,8 +180,7 @@ pub trait RunStore: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// [`StoreError::Unreached`] when the store cannot be asked; others when a copy cannot be written.
-    fn refresh(&self, scope: RefreshScope, request: &WriteRequest) -> Result<Vec<String>, StoreError> {
-        let _ = (scope, request);
+    fn refresh(&self, _scope: RefreshScope, _request: &WriteRequest) -> Result<Vec<String>, StoreError> {
         Ok(Vec::new())
     }
 
@@ -199,11 +191,10 @@ pub trait RunStore: fmt::Debug + Send + Sync {
     /// [`StoreError::Unreached`] when the store cannot be asked; others when a copy cannot be read.
     fn flaws(
         &self,
-        of: Option<&RunId>,
-        work_of: WorkOf<'_>,
-        request: &WriteRequest,
+        _of: Option<&RunId>,
+        _work_of: WorkOf<'_>,
+        _request: &WriteRequest,
     ) -> Result<Vec<StoreFlaw>, StoreError> {
-        let _ = (of, work_of, request);
         Ok(Vec::new())
     }
 
@@ -212,8 +203,7 @@ pub trait RunStore: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// [`StoreError::Unreached`] when the store cannot be asked; others when the copy cannot be written.
-    fn bring_unlisted(&self, run: &RunId, request: &WriteRequest) -> Result<bool, StoreError> {
-        let _ = (run, request);
+    fn bring_unlisted(&self, _run: &RunId, _request: &WriteRequest) -> Result<bool, StoreError> {
         Ok(false)
     }
 
@@ -221,8 +211,7 @@ pub trait RunStore: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// [`StoreError::Unreached`] when the store cannot be asked, [`StoreError::Taken`] when it has another run of this id.
-    fn put_again(&self, run: &RunId, work: Vec<WorkKey>, request: &WriteRequest) -> Result<(), StoreError> {
-        let _ = (run, work, request);
+    fn put_again(&self, _run: &RunId, _work: Vec<WorkKey>, _request: &WriteRequest) -> Result<(), StoreError> {
         Ok(())
     }
 
@@ -370,8 +359,7 @@ pub trait StoredRun: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// [`StoreError::Unreached`] when the store cannot be asked; others when they cannot be written.
-    fn bring_evidence(&self, kept: &[KeptEvidence], request: &WriteRequest) -> Result<BroughtEvidence, StoreError> {
-        let _ = (kept, request);
+    fn bring_evidence(&self, _kept: &[KeptEvidence], _request: &WriteRequest) -> Result<BroughtEvidence, StoreError> {
         Ok(BroughtEvidence::default())
     }
 
@@ -385,8 +373,7 @@ pub trait StoredRun: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// [`StoreError::Unreached`] when the store cannot be asked; others when the copy cannot be written.
-    fn catch_up(&self, request: &WriteRequest) -> Result<Vec<String>, StoreError> {
-        let _ = request;
+    fn catch_up(&self, _request: &WriteRequest) -> Result<Vec<String>, StoreError> {
         Ok(Vec::new())
     }
 

@@ -37,9 +37,7 @@ pub trait Carrier: fmt::Debug + Send + Sync {
 
     /// The lines of these runs are asked for next, each from this position on. A carrier may bring them all at once, and
     /// keep them until then. Takes at most `left`. What does not succeed is found out when they are asked for.
-    fn expect(&self, wanted: &[(Tip, Seq)], left: Duration) {
-        let _ = (wanted, left);
-    }
+    fn expect(&self, _wanted: &[(Tip, Seq)], _left: Duration) {}
 
     /// The lines of a run from the event at `first` on; `None` if there is no such run. With the `mark` of a tip, lines that
     /// were added after that tip was read may be missing. Takes at most `left`.
@@ -75,8 +73,7 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// [`NoAnswer`].
-    fn fill_gaps(&self, run: &RunId, lines: &str, left: Duration) -> Result<(), NoAnswer> {
-        let _ = (run, lines, left);
+    fn fill_gaps(&self, _run: &RunId, _lines: &str, _left: Duration) -> Result<(), NoAnswer> {
         Ok(())
     }
 
@@ -98,8 +95,7 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// [`NoAnswer`].
-    fn unlisted(&self, left: Duration) -> Result<Vec<RunId>, NoAnswer> {
-        let _ = left;
+    fn unlisted(&self, _left: Duration) -> Result<Vec<RunId>, NoAnswer> {
         Ok(Vec::new())
     }
 
@@ -107,8 +103,7 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// [`NoAnswer`].
-    fn has_unlisted(&self, run: &RunId, left: Duration) -> Result<bool, NoAnswer> {
-        let _ = (run, left);
+    fn has_unlisted(&self, _run: &RunId, _left: Duration) -> Result<bool, NoAnswer> {
         Ok(false)
     }
 
@@ -116,8 +111,7 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// [`NoAnswer`].
-    fn deletions(&self, left: Duration) -> Result<Vec<String>, NoAnswer> {
-        let _ = left;
+    fn deletions(&self, _left: Duration) -> Result<Vec<String>, NoAnswer> {
         Ok(Vec::new())
     }
 
@@ -141,8 +135,7 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// [`NoAnswer`].
-    fn list_again(&self, run: &RunId, lines: &str, is_over: bool, left: Duration) -> Result<(), NoAnswer> {
-        let _ = (run, lines, is_over, left);
+    fn list_again(&self, _run: &RunId, _lines: &str, _is_over: bool, _left: Duration) -> Result<(), NoAnswer> {
         Ok(())
     }
 
