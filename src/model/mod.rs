@@ -72,7 +72,7 @@ pub use step::{Emitted, INTERVIEW, Question, ReportType, StepReport, Steps};
 pub use suggestion::{Argument, Invocation, Suggestion};
 #[doc(hidden)]
 pub use suggestion::{command_line, quoted};
-pub(crate) use text::{beginning, counted, first_few, is_beginning, is_terminal_control};
+pub(crate) use text::{beginning, counted, first_few, is_beginning, is_terminal_control, percent_encoded};
 pub(crate) use time::FileTime;
 pub use time::{BadTime, DiskTime, Timestamp};
 pub use usage::{Amount, Cost, CostSum, Currency, ModelUsage, PartialSum, TimeUsed, Usage, UsageSum, UsageTotals};

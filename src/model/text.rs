@@ -37,3 +37,15 @@ pub(crate) fn first_few(all: &[impl ToString], few: usize) -> String {
     let shown = shown.join(", ");
     if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
+
+/// A value in the query of an address, or in a form.
+pub(crate) fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => encoded.push(char::from(byte)),
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}

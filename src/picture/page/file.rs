@@ -2,18 +2,18 @@
 
 use maud::{Markup, html};
 
-use crate::model::RunId;
+use crate::model::{RunId, percent_encoded};
 use crate::picture::page::document::{Page, Part};
 use crate::picture::page::markdown::rendered;
-use crate::picture::page::pieces::{encoded, page_title, run_link};
+use crate::picture::page::pieces::{page_title, run_link};
 use crate::picture::words::{clean, clean_lines, count};
 use crate::runs::{EvidenceFile, FileContent};
 
 /// The address of a file below that of its run, such as `file?evidence=tests.txt`.
 pub(super) fn file_address(file: &EvidenceFile) -> String {
     match file {
-        EvidenceFile::Evidence(name) => format!("file?evidence={}", encoded(name)),
-        EvidenceFile::Artifact(path) => format!("file?artifact={}", encoded(path)),
+        EvidenceFile::Evidence(name) => format!("file?evidence={}", percent_encoded(name)),
+        EvidenceFile::Artifact(path) => format!("file?artifact={}", percent_encoded(path)),
     }
 }
 

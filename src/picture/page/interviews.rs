@@ -9,10 +9,10 @@ use crate::interviews::pad::Fill;
 use crate::interviews::{
     EntryStatus, InterviewListReport, InterviewNext, InterviewStatusReport, KnownInterview, OpenInterview, OpenQuestion,
 };
-use crate::model::Timestamp;
+use crate::model::{Timestamp, percent_encoded};
 use crate::picture::page::act::act_on_interview;
 use crate::picture::page::document::{Page, Part, Place};
-use crate::picture::page::pieces::{OfProjects, by_project, cell, command, encoded, page_title, titled_link};
+use crate::picture::page::pieces::{OfProjects, by_project, cell, command, page_title, titled_link};
 use crate::picture::words::{age, clean, count, shortened};
 
 /// The interviews and questions of a project.
@@ -111,7 +111,7 @@ fn question_row(project: &str, one: &OpenQuestion, now: Timestamp) -> Markup {
 }
 
 fn address(project: &str, document: &Path) -> String {
-    format!("/{project}/interview?document={}", encoded(&document.to_string_lossy()))
+    format!("/{project}/interview?document={}", percent_encoded(&document.to_string_lossy()))
 }
 
 fn progress(next: &InterviewNext) -> Markup {

@@ -111,15 +111,3 @@ pub(super) fn titled_link(project: &str, run: &RunId, title: &str, name: &str) -
         @if title != name { " " span.dim { (clean(name)) } }
     }
 }
-
-/// A value in the query of an address.
-pub(super) fn encoded(text: &str) -> String {
-    let mut encoded = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => encoded.push(char::from(byte)),
-            _ => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
-}

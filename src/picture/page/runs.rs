@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 use maud::{Markup, html};
 use serde::Serialize;
 
-use crate::model::{RunStatus, SessionId, StateName, Timestamp};
+use crate::model::{RunStatus, SessionId, StateName, Timestamp, percent_encoded};
 use crate::picture::page::document::{Page, Part};
-use crate::picture::page::pieces::{encoded, of_projects, with_commands};
+use crate::picture::page::pieces::{of_projects, with_commands};
 use crate::picture::tone::Tone;
 use crate::picture::words::{age, clean, count, duration, shortened, waits_for, why_no_command};
 use crate::runs::{Card, CardFilter, CardGroup, CardSort, CardsReport, Need, PhasePlace, ShortNames, UnseenStore};
@@ -196,7 +196,7 @@ fn address(filter: &CardFilter, group: Option<CardGroup>, skip: usize) -> String
     if skip > 0 {
         query.push(("skip", skip.to_string()));
     }
-    let pairs = query.iter().map(|(key, value)| format!("{key}={}", encoded(value)));
+    let pairs = query.iter().map(|(key, value)| format!("{key}={}", percent_encoded(value)));
     let query = pairs.collect::<Vec<_>>().join("&");
     if query.is_empty() { "/".to_owned() } else { format!("/?{query}") }
 }

@@ -4,10 +4,10 @@ use maud::{Markup, html};
 use serde::Serialize;
 
 use crate::machine::{Diagnostic, Machine, Severity};
-use crate::model::Timestamp;
+use crate::model::{Timestamp, percent_encoded};
 use crate::picture::diagram::diagram;
 use crate::picture::page::document::{Page, Part, Place};
-use crate::picture::page::pieces::{OfProjects, by_project, cell, command, encoded, page_title};
+use crate::picture::page::pieces::{OfProjects, by_project, cell, command, page_title};
 use crate::picture::page::runs::row as run_row;
 use crate::picture::svg::{Mark, Marks, Progress, diagram_svg};
 use crate::picture::tone::Tone;
@@ -62,7 +62,7 @@ fn row(project: &str, used: &UsedWorkflow) -> Markup {
     let (entry, runs) = (&used.workflow, &used.runs);
     html! {
         tr data-key={ "w" (entry.id) } {
-            (cell("Workflow", html! { a href={ "/" (project) "/workflows/" (encoded(&entry.id)) } { (clean(&entry.id)) } }))
+            (cell("Workflow", html! { a href={ "/" (project) "/workflows/" (percent_encoded(&entry.id)) } { (clean(&entry.id)) } }))
             (cell("Notation", html! { (entry.notation) }))
             (cell("Runs", went(runs)))
             (cell("Origin", html! { (shortened(&entry.origin, 120)) }))
@@ -226,7 +226,7 @@ fn open_runs(view: &WorkflowPage<'_>) -> Markup {
                 h2 { "Open runs " (count(view.runs.open)) }
                 ul.rows { @for card in view.cards { (run_row(view.project, card, view.names, view.now, false)) } }
                 @if view.cards.len() < view.runs.open {
-                    p.more { a href={ "/?workflow=" (encoded(view.name)) } { "All of them" } }
+                    p.more { a href={ "/?workflow=" (percent_encoded(view.name)) } { "All of them" } }
                 }
             }
         }

@@ -10,7 +10,7 @@ use rusty_s3::Credentials;
 use serde::Deserialize;
 
 use crate::host::{Clock, CloudEnv, HttpClient, HttpFault, HttpRequest};
-use crate::model::Timestamp;
+use crate::model::{Timestamp, percent_encoded};
 use crate::remote::s3::profile::Profile;
 use crate::store::shared::left_until;
 
@@ -151,9 +151,9 @@ impl CredentialChain {
         let session = self.env.get("AWS_ROLE_SESSION_NAME").unwrap_or("flow");
         let body = format!(
             "Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn={}&RoleSessionName={}&WebIdentityToken={}",
-            encoded(role),
-            encoded(session),
-            encoded(token.trim()),
+            percent_encoded(role),
+            percent_encoded(session),
+            percent_encoded(token.trim()),
         );
         let usual = format!("https://sts.{}.amazonaws.com/", self.region);
         let url = self.env.get("AWS_ENDPOINT_URL_STS").unwrap_or(&usual);
@@ -235,19 +235,6 @@ fn other_login(profile: &str, how: &str) -> String {
     format!(
         "the profile {profile} {how}: give it a credential_process, such as `aws configure export-credentials --profile {profile}`"
     )
-}
-
-/// A value of a form.
-fn encoded(value: &str) -> String {
-    let mut text = String::new();
-    for byte in value.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            text.push(char::from(byte));
-        } else {
-            text.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    text
 }
 
 /// The text of the first element of this name.

@@ -3,10 +3,10 @@
 use maud::{Markup, html};
 use serde_json::Value;
 
-use crate::model::Event;
+use crate::model::{Event, percent_encoded};
 use crate::picture::event::{LogFilter, event_class, event_in_words, event_title};
 use crate::picture::page::document::Place;
-use crate::picture::page::pieces::{Clock, encoded, time, zone};
+use crate::picture::page::pieces::{Clock, time, zone};
 use crate::picture::page::run::view::{LogPart, RunPage};
 use crate::picture::words::{clean, clean_lines, shortened};
 
@@ -91,7 +91,7 @@ fn part(view: &RunPage<'_>, address: &str, end: u64) -> String {
         query.push_str(&format!("&only={}", filter.as_str()));
     }
     if let Some(find) = find {
-        query.push_str(&format!("&find={}", encoded(find)));
+        query.push_str(&format!("&find={}", percent_encoded(find)));
     }
     format!("{address}{query}#log")
 }
