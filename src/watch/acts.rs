@@ -42,39 +42,30 @@ pub(super) struct RunAct {
 }
 
 impl RunAct {
-    pub(super) fn key(&self) -> char {
+    /// Its key, what the key does, and what is to be typed for it.
+    fn shown(&self) -> (char, &'static str, Option<&'static str>) {
         match self.kind {
-            ActKind::Answer(_) | ActKind::AnswerInterview(..) => 'a',
-            ActKind::Unblock => 'u',
-            ActKind::Approve => 'A',
-            ActKind::Reject => 'R',
-            ActKind::Claim(_) => 'c',
-            ActKind::Cancel => 'x',
+            ActKind::Answer(_) | ActKind::AnswerInterview(..) => ('a', "answer", Some("answer")),
+            ActKind::Unblock => ('u', "unblock", Some("what was resolved")),
+            ActKind::Approve => ('A', "approve", Some("why you agree, if it is not plain")),
+            ActKind::Reject => ('R', "reject", Some("what is missing")),
+            ActKind::Claim(_) => ('c', "claim", None),
+            ActKind::Cancel => ('x', "cancel", Some("why it is cancelled")),
         }
+    }
+
+    pub(super) fn key(&self) -> char {
+        self.shown().0
     }
 
     /// What the key does, for the last line of the screen.
     pub(super) fn word(&self) -> &'static str {
-        match self.kind {
-            ActKind::Answer(_) | ActKind::AnswerInterview(..) => "answer",
-            ActKind::Unblock => "unblock",
-            ActKind::Approve => "approve",
-            ActKind::Reject => "reject",
-            ActKind::Claim(_) => "claim",
-            ActKind::Cancel => "cancel",
-        }
+        self.shown().1
     }
 
     /// What is to be typed for it; nothing if it needs no text.
     pub(super) fn label(&self) -> Option<&'static str> {
-        match self.kind {
-            ActKind::Answer(_) | ActKind::AnswerInterview(..) => Some("answer"),
-            ActKind::Unblock => Some("what was resolved"),
-            ActKind::Approve => Some("why you agree, if it is not plain"),
-            ActKind::Reject => Some("what is missing"),
-            ActKind::Cancel => Some("why it is cancelled"),
-            ActKind::Claim(_) => None,
-        }
+        self.shown().2
     }
 
     /// Whether it cannot be done without a text.

@@ -36,8 +36,9 @@ pub(super) enum RunPart {
 }
 
 /// What is shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum View {
+    #[default]
     Runs,
     Sessions,
     Questions,
@@ -52,7 +53,7 @@ impl View {
 }
 
 /// The state of the screen.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Screen {
     pub(super) view: View,
     /// Which runs the list has.
@@ -92,19 +93,8 @@ impl Screen {
                 None => View::Runs,
             },
             filter,
-            log_search: String::new(),
-            typed: None,
-            help: false,
-            notice: None,
-            pending: None,
-            wanted: None,
-            home: View::Runs,
-            copies: 0,
-            chosen: None,
-            at: 0,
-            top: 0,
-            follows: false,
             height: 1,
+            ..Self::default()
         }
     }
 
