@@ -62,7 +62,7 @@ pub(super) struct Live {
     pub(super) notices: broadcast::Sender<Notice>,
     pub(super) clock: Clock,
     reading: Arc<Semaphore>,
-    acting: Arc<Semaphore>,
+    pub(super) acting: Arc<Semaphore>,
     /// What clients are not told.
     pub(super) hide: Hide,
 }
@@ -275,15 +275,8 @@ pub(super) async fn on_reader<T: Send + 'static>(
     call(live, &live.reading, read).await
 }
 
-/// Calls `act` on a thread that may wait for other writers. Readers do not wait for it.
-pub(super) async fn acting<T: Send + 'static>(
-    live: &Arc<Live>,
-    act: impl FnOnce(&Live) -> T + Send + 'static,
-) -> std::result::Result<T, Panicked> {
-    call(live, &live.acting, act).await
-}
-
-async fn call<T: Send + 'static>(
+/// Calls `function` on one of these threads.
+pub(super) async fn call<T: Send + 'static>(
     live: &Arc<Live>,
     threads: &Arc<Semaphore>,
     function: impl FnOnce(&Live) -> T + Send + 'static,

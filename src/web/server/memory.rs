@@ -57,9 +57,7 @@ impl Memory {
         };
         Some(format!("port and token are not remembered for the next start: {why}"))
     }
-}
 
-impl Memory {
     /// Opens this address in the user's browser. Returns why that failed, if it did.
     ///
     /// Other users see with which arguments programs are begun, and the address holds the token: the browser is given a file
@@ -85,9 +83,7 @@ impl MemoryFile {
              <meta http-equiv=\"refresh\" content=\"0;url={url}\"><title>flow</title><a href=\"{url}\">flow</a>\n"
         );
         self.replace(&name, &page)?;
-        let mut place = self.dir.path().to_owned();
-        place.push(name);
-        Ok(place)
+        Ok(self.dir.join(&name))
     }
 
     fn find(cx: &Context, roots: &[PathBuf]) -> Result<Self, String> {

@@ -16,7 +16,7 @@ use crate::runs::{FeedRun, Result};
 use crate::runs::{read_request, request_schema};
 use crate::web::server::answer::{Refusal, WebResult, failed, html, missing, of_moment, refused, reported, status_of};
 use crate::web::server::guard::Visitor;
-use crate::web::server::live::{Live, Panicked, ServedProject, acting, on_reader};
+use crate::web::server::live::{Live, Panicked, ServedProject, call, on_reader};
 
 /// All that is served, as a request gets it.
 pub(super) type ServerState = State<Arc<Live>>;
@@ -137,7 +137,7 @@ pub(super) async fn report_act<T: Serialize>(
     live: Arc<Live>,
     act: impl FnOnce(&Live) -> WebResult<T> + Send + 'static,
 ) -> Response {
-    let response = acting(&live, move |live| {
+    let response = call(&live, &live.acting, move |live| {
         let done = act(live).map_err(|problem| live.hide.in_problem(problem));
         reported(done.map(|report| live.hide.in_warnings(json!(report))))
     });
