@@ -41,10 +41,7 @@ impl Lock {
         };
         let mut note = WriterNote::first(request);
         match read_note(&lock.file) {
-            Some(before) => {
-                let WriterNote { seq, number, boot, suspect, log_len, .. } = before;
-                note = WriterNote { seq, number, boot, suspect, log_len, ..note };
-            }
+            Some(before) => note = WriterNote { writer: note.writer, ..before },
             // It is not known whether activity files were checked in this boot.
             None => note.boot = String::new(),
         }
@@ -61,9 +58,8 @@ impl Lock {
     /// Takes the lock that was released, with what others noted meanwhile. False if another writer holds it for too long.
     pub(crate) fn take_again(&mut self, dir: &Dir) -> Result<bool> {
         let LockOutcome::Ours(lock) = FileLock::take(dir, LOCK, self.wait)? else { return Ok(false) };
-        if let Some(WriterNote { seq, number, boot, suspect, log_len, .. }) = read_note(&lock.file) {
-            let writer = self.note.writer.clone();
-            self.note = WriterNote { writer, seq, number, boot, suspect, log_len };
+        if let Some(before) = read_note(&lock.file) {
+            self.note = WriterNote { writer: self.note.writer.clone(), ..before };
         }
         self.lock = Some(lock);
         self.write();
