@@ -188,7 +188,7 @@ impl Catalog {
         let (mut entries, mut unread) = (BTreeMap::new(), BTreeMap::new());
         for (id, file, text) in SHIPPED {
             let known = WorkflowId::new(*id).expect("BUG: a shipped workflow has a valid id");
-            let shipped = entry(&known, file, Origin::Shipped, (*text).to_owned(), None, &config.types())?;
+            let shipped = entry(&known, file, Origin::Shipped, Ok((*text).to_owned()), None, &config.types())?;
             entries.insert((*id).to_owned(), shipped);
         }
         // Later insertions win, so go from the last place to the first.
@@ -198,12 +198,8 @@ impl Catalog {
                 for suffix in dir.suffixes.iter().rev() {
                     let file = format!("{id}{suffix}");
                     let origin = Origin::Project(folder.join(&file));
-                    let one = match folder.read(&file) {
-                        Ok(None) => continue,
-                        Ok(Some(text)) => entry(&id, &file, origin, text, Some(dir), &config.types()),
-                        Err(error) => Ok(broken(id.as_str(), &file, origin, error)),
-                    };
-                    match one {
+                    let Some(text) = folder.read(&file).transpose() else { continue };
+                    match entry(&id, &file, origin, text, Some(dir), &config.types()) {
                         Ok(one) => drop(entries.insert(id.to_string(), one)),
                         Err(error) => {
                             unread.extend(error.unread_diagram(id.as_str()).map(|told| (id.to_string(), told)));
@@ -336,35 +332,21 @@ fn entry(
     id: &WorkflowId,
     file: &str,
     origin: Origin,
-    text: String,
+    text: Result<String, CatalogError>,
     dir: Option<&DefinitionDir>,
     types: &StateTypes,
 ) -> Result<ListedWorkflow, CatalogError> {
-    let notation = Form::of_file(file, &text).notation();
-    let description = description(&text);
+    let read = text.as_deref().unwrap_or_default();
+    let notation = Form::of_file(file, read).notation();
+    let description = description(read);
     let is_agent = is_of_agent(file, &origin);
-    let (error, unread_gates) = match load(id, file, text, origin.clone(), types) {
+    let (error, unread_gates) = match text.and_then(|text| load(id, file, text, origin.clone(), types)) {
         Err(error) if dir.is_some_and(|dir| passes_over(dir, &error)) => return Err(error),
         Err(error) => (Some(error.in_list()), Vec::new()),
         Ok(found) => (None, found.unread_gates()),
     };
     let (id, unread_diagram) = (id.to_string(), None);
     Ok(ListedWorkflow { id, notation, origin, description, error, is_agent, unread_gates, unread_diagram })
-}
-
-fn broken(id: &str, file: &str, origin: Origin, error: CatalogError) -> ListedWorkflow {
-    let notation = Form::of_file(file, "").notation();
-    let is_agent = is_of_agent(file, &origin);
-    ListedWorkflow {
-        id: id.to_owned(),
-        notation,
-        origin,
-        description: None,
-        error: Some(error.in_list()),
-        is_agent,
-        unread_gates: Vec::new(),
-        unread_diagram: None,
-    }
 }
 
 /// Whether a definition is an agent's: hosts keep agents in directories of this name, and so does this program.
