@@ -125,7 +125,7 @@ fn go_through<'p>(
     notebook.known.warnings.extend(unused(&machine, request));
     unhandled(&machine, request)?;
     let registry = registry(&machine, request, &runner)?;
-    notebook.driven_by(DriverCommands { request, dir: dir.name });
+    notebook.commands = Some(DriverCommands { request, dir: dir.name });
     let mut agent = match &request.choose {
         Choose::Person => notebook.agent(&registry, LeaveToPerson { run: drive.run.clone() }),
         Choose::Command(command) => notebook.agent(&registry, AskCommand { command: command.clone(), machine, runner }),

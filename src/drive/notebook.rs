@@ -73,7 +73,7 @@ pub struct RunNotebook<'p> {
     /// The types of states that a person does.
     pub(super) done_by_a_person: Vec<String>,
     /// The commands of the driver, until the run stores them.
-    commands: Option<DriverCommands<'p>>,
+    pub(super) commands: Option<DriverCommands<'p>>,
     /// How many states are done.
     pub(super) ran: usize,
     /// The output of a state that the run refused to record.
@@ -199,11 +199,6 @@ impl<'p> RunNotebook<'p> {
             self.remember();
         }
         Ok(Agent::new(handler, chooser, self).resumed_at(standing, context))
-    }
-
-    /// Has the run store the commands that drive it.
-    pub(super) fn driven_by(&mut self, commands: DriverCommands<'p>) {
-        self.commands = Some(commands);
     }
 
     /// Stores in the run the command line that drives it, so that `resume` can suggest it, and notes that this machine runs
