@@ -1,7 +1,7 @@
 //! The state of a run.
 
 use crate::engine::gates;
-use crate::model::{Event, EventKind, IdList, Number, OwnedState, RunDocument, RunId, RunStatus, StateName, Steps};
+use crate::model::{Event, EventKind, OwnedState, RunDocument, RunId, RunStatus, StateName};
 
 /// The result of a run's events. Not serialisable on purpose: on disk it is a [`RunDocument`], for callers a report.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,24 +29,11 @@ impl RunState {
                 context: started.context.clone(),
                 limits: started.limits.clone(),
                 state: OwnedState {
-                    status: RunStatus::Active,
                     current_phase: started.phase.clone(),
-                    current_activity: None,
-                    completed_activities: IdList::default(),
-                    blocked_reason: None,
-                    open_activities: IdList::default(),
                     session: started.session.clone(),
                     epoch: u64::from(started.session.is_some()),
-                    last_number: Number(0),
-                    workflow_seq: None,
-                    steps: Steps::default(),
-                    other_phases: Vec::new(),
-                    questions: Vec::new(),
-                    unsettled: Vec::new(),
                     gates: gates::of_start(&started.machine, started.phase.as_ref()),
-                    forked_from: None,
-                    last_seq: None,
-                    updated_at: None,
+                    ..OwnedState::default()
                 },
             },
             EventKind::RunForked(forked) => {

@@ -15,9 +15,10 @@ use crate::model::{
 
 named! {
     /// The status of a run.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
     pub enum RunStatus {
         /// In progress.
+        #[default]
         Active = "active",
         /// Waiting for a person; `blocked_reason` says why.
         Blocked = "blocked",
@@ -89,7 +90,7 @@ pub struct RunDocument {
 }
 
 /// The keys of `run.yaml`'s `state` that flow writes. A person may edit the first five; flow restores the others.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OwnedState {
     /// `status`.
     pub status: RunStatus,

@@ -61,22 +61,18 @@ impl Decider<'_> {
         let session = self.caller.session.clone();
         let step = step_after(self.owned(), &phase, &activity, late);
         Ok(Decision::Commit(EventKind::ActivityRecorded(Box::new(ActivityRecorded {
-            number,
-            phase,
             advanced_to,
             beside,
             late,
             skipped,
             settles,
             step,
-            approval: None,
             session,
-            by: Vec::new(),
             request,
             evidence,
             exec,
             replay,
-            activity,
+            ..ActivityRecorded::new(number, phase, activity)
         }))))
     }
 

@@ -41,9 +41,7 @@ impl EmitDraft<'_> {
             records: self.records.clone(),
             ends: self.ends,
             keeps_questions: !self.ends && !self.questions.is_empty(),
-            session: None,
-            by: Vec::new(),
-            request: None,
+            ..Emitted::default()
         }
     }
 

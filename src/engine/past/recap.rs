@@ -28,17 +28,11 @@ const VERSION: u64 = 9;
 pub const RECENT: usize = 20;
 
 /// The fold of a log up to one event, for questions about the run's present.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recap {
-    history: History,
-    /// The definition that the run follows, if it is not the one of its first event.
-    pinned: Option<Value>,
-}
-
-/// A recap as it is kept.
-#[derive(Serialize, Deserialize)]
-struct Form {
+    /// The version of the form in which it is kept.
     v: u64,
+    /// The definition that the run follows, if it is not the one of its first event.
     pinned: Option<Value>,
     history: History,
 }
@@ -57,7 +51,7 @@ impl Recap {
             }
         }
         let pinned = events.iter().rev().find_map(|event| pinned_by(event)).cloned();
-        Some(Self { history: History::fold(events)?, pinned })
+        Some(Self { v: VERSION, pinned, history: History::fold(events)? })
     }
 
     /// Goes on with the next event, after a recap was read; `None` if the event changes the past, of which a recap does not
@@ -86,10 +80,9 @@ impl Recap {
     /// The text in which it is kept, and whose digest an event has.
     #[must_use]
     pub fn text(&self) -> String {
-        let mut history = self.history.clone();
-        history.condense();
-        let form = Form { v: VERSION, pinned: self.pinned.clone(), history };
-        serde_json::to_string(&form).unwrap_or_default()
+        let mut kept = self.clone();
+        kept.history.condense();
+        serde_json::to_string(&kept).unwrap_or_default()
     }
 
     /// The digest by which an event names a recap with this text.
@@ -108,8 +101,8 @@ impl Recap {
     /// Reads a text of [`Self::text`]; `None` if it is none, or of another version.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
-        let Form { v, pinned, history } = serde_json::from_str(text).ok()?;
-        if v == VERSION { Some(Self { history, pinned }) } else { None }
+        let recap: Self = serde_json::from_str(text).ok()?;
+        if recap.v == VERSION { Some(recap) } else { None }
     }
 
     /// The history, for a run whose `run.yaml` shows `state`. `None` if that is not the state of this fold.
