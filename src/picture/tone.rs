@@ -19,16 +19,10 @@ pub enum Tone {
     Damaged,
 }
 
-/// How a tone looks: its shape, the class of its colour, and its words.
-struct ToneLook {
-    symbol: &'static str,
-    class: &'static str,
-    words: &'static str,
-}
-
 impl Tone {
-    fn look(self) -> ToneLook {
-        let [symbol, class, words] = match self {
+    /// Its shape, the class of its colour, and its words.
+    fn look(self) -> [&'static str; 3] {
+        match self {
             Self::Waits => ["▲", "need", "waits for you"],
             Self::Doubt => ["◆", "doubt", "in doubt"],
             Self::LeftBehind => ["○", "bad", "left behind"],
@@ -36,25 +30,24 @@ impl Tone {
             Self::Ready => ["◦", "dim", "can go on"],
             Self::Failing => ["✕", "bad", "failing"],
             Self::Damaged => ["✕", "bad", "damaged"],
-        };
-        ToneLook { symbol, class, words }
+        }
     }
 
     /// The shape that stands before the text.
     #[must_use]
     pub fn symbol(self) -> &'static str {
-        self.look().symbol
+        self.look()[0]
     }
 
     /// The class of the colour in the stylesheet.
     #[must_use]
     pub fn class(self) -> &'static str {
-        self.look().class
+        self.look()[1]
     }
 
     /// The words, as in a sentence.
     #[must_use]
     pub fn words(self) -> &'static str {
-        self.look().words
+        self.look()[2]
     }
 }
