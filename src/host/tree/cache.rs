@@ -36,7 +36,14 @@ impl<'c> KnownTree<'c> {
     /// What the last call of [`read_tree`](super::read_tree) gave as cache; nothing if it is damaged.
     #[must_use]
     pub fn of(cache: &'c [u8]) -> Self {
-        Self { files: parse(cache) }
+        let Some(mut rest) = whole(cache) else { return Self::default() };
+        let mut files = Vec::with_capacity(rest.len() / (FIXED + 40));
+        while !rest.is_empty() {
+            let Some((file, behind)) = parse_one(rest) else { return Self::default() };
+            files.push(file);
+            rest = behind;
+        }
+        Self { files }
     }
 }
 
@@ -69,19 +76,6 @@ impl KnownFile<'_> {
     pub(super) fn digest(&self, stamp: &FileStamp) -> Option<[u8; 32]> {
         (self.stamp == *stamp).then_some(self.digest)
     }
-}
-
-/// The files in a cache; none if it is damaged.
-fn parse(cache: &[u8]) -> Vec<KnownFile<'_>> {
-    let Some(body) = whole(cache) else { return Vec::new() };
-    let mut files = Vec::with_capacity(body.len() / (FIXED + 40));
-    let mut rest = body;
-    while !rest.is_empty() {
-        let Some((file, behind)) = parse_one(rest) else { return Vec::new() };
-        files.push(file);
-        rest = behind;
-    }
-    files
 }
 
 fn whole(cache: &[u8]) -> Option<&[u8]> {
