@@ -195,17 +195,7 @@ impl UnsettledActivity {
     pub(in crate::model) fn is_failure(&self) -> bool {
         !self.blocked && self.id != APPROVAL
     }
-}
 
-impl fmt::Display for UnsettledActivity {
-    /// As in `run.yaml`: `failed in verify`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let status = if self.blocked { "blocked" } else { "failed" };
-        write!(f, "{status} in {}", self.phase)
-    }
-}
-
-impl UnsettledActivity {
     /// Reads what [`fmt::Display`] writes.
     #[must_use]
     pub fn parse(id: &str, text: &str) -> Option<Self> {
@@ -217,6 +207,14 @@ impl UnsettledActivity {
             _ => return None,
         };
         Some(Self { id: id.to_owned(), phase: StateName::new(phase).ok()?, blocked })
+    }
+}
+
+impl fmt::Display for UnsettledActivity {
+    /// As in `run.yaml`: `failed in verify`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let status = if self.blocked { "blocked" } else { "failed" };
+        write!(f, "{status} in {}", self.phase)
     }
 }
 

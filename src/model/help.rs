@@ -1,12 +1,9 @@
 //! What a user can do now, as words and commands.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::ops::Add;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Serialize, Serializer};
-
+use crate::model::as_text::as_text;
 use crate::model::suggestion::Suggestion;
 
 /// A sentence with commands in it: `Help::from("go on with it: ") + Suggestion::flow("resume").value(run)`. Each user
@@ -104,21 +101,8 @@ impl fmt::Display for Help {
     }
 }
 
-impl Serialize for Help {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(self)
-    }
-}
-
-impl JsonSchema for Help {
-    fn schema_name() -> Cow<'static, str> {
-        "Help".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "description": "What to do now; commands stand between backticks." })
-    }
-}
+as_text!(Serialize for Help);
+as_text!(JsonSchema for Help, { "type": "string", "description": "What to do now; commands stand between backticks." });
 
 /// The question whether a similar name was meant, as the beginning of a help; empty without one.
 pub(crate) fn did_you_mean(near: Option<impl fmt::Display>) -> String {

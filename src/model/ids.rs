@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 use thiserror::Error;
 
+use crate::model::as_text::as_text;
 use crate::model::limits;
 
 /// A name that is not valid, and why.
@@ -395,17 +396,8 @@ impl FromStr for Number {
     }
 }
 
-impl Serialize for Number {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Number {
-    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
-    }
-}
+as_text!(Serialize for Number);
+as_text!(Deserialize for Number);
 
 /// Bytes in hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {

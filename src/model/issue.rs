@@ -1,14 +1,13 @@
 //! The issue that a run is about.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::model::as_text::as_text;
 use crate::model::{Remote, slug, without_login};
 
 /// The longest name of an issue, in bytes.
@@ -224,19 +223,11 @@ impl fmt::Display for Issue {
     }
 }
 
-impl JsonSchema for Issue {
-    fn schema_name() -> Cow<'static, str> {
-        "Issue".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            // Where only one type can be named, a text is what all of them can be written as.
-            "type": ["string", "integer"],
-            "description": "A number, the key of an issue in another tracker, or the address of an issue.",
-        })
-    }
-}
+as_text!(JsonSchema for Issue, {
+    // Where only one type can be named, a text is what all of them can be written as.
+    "type": ["string", "integer"],
+    "description": "A number, the key of an issue in another tracker, or the address of an issue.",
+});
 
 #[cfg(test)]
 mod tests {

@@ -4,6 +4,7 @@
 //! into documents.
 
 mod activity;
+mod as_text;
 mod digest;
 mod event;
 mod execution;

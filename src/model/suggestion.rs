@@ -1,11 +1,8 @@
 //! Suggested commands, as data.
 
-use std::borrow::Cow;
 use std::fmt;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Serialize, Serializer};
-
+use crate::model::as_text::as_text;
 use crate::model::text::is_terminal_control;
 
 /// A command that the user may run next. Each user interface shows it in its own way; `Display`, which reports use as
@@ -112,9 +109,7 @@ impl Suggestion {
         }
         self
     }
-}
 
-impl Suggestion {
     /// Leaves out the project where it is this one, for a caller that works in it.
     #[must_use]
     pub fn without_project(mut self, own: Option<&str>) -> Self {
@@ -158,21 +153,8 @@ impl Invocation {
     }
 }
 
-impl Serialize for Suggestion {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(self)
-    }
-}
-
-impl JsonSchema for Suggestion {
-    fn schema_name() -> Cow<'static, str> {
-        "Suggestion".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "description": "A command to give next: a line for a POSIX shell." })
-    }
-}
+as_text!(Serialize for Suggestion);
+as_text!(JsonSchema for Suggestion, { "type": "string", "description": "A command to give next: a line for a POSIX shell." });
 
 /// Quotes a word for a shell if necessary.
 #[must_use]

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::model::as_text::as_text;
+
 /// The most digits before the point.
 const WHOLE: usize = 18;
 /// The most digits behind it.
@@ -63,14 +65,6 @@ impl fmt::Display for Amount {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Currency(String);
 
-impl Currency {
-    /// The code.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
 impl FromStr for Currency {
     type Err = String;
 
@@ -87,35 +81,6 @@ impl fmt::Display for Currency {
         f.write_str(&self.0)
     }
 }
-
-/// Serde and JSON Schema for what is written as a text.
-macro_rules! as_text {
-    ($kind:ident, $pattern:literal, $about:literal) => {
-        impl serde::Serialize for $kind {
-            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-                to.collect_str(self)
-            }
-        }
-
-        impl<'de> serde::Deserialize<'de> for $kind {
-            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                <String as serde::Deserialize>::deserialize(from)?.parse().map_err(serde::de::Error::custom)
-            }
-        }
-
-        impl schemars::JsonSchema for $kind {
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($kind).into()
-            }
-
-            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                schemars::json_schema!({ "type": "string", "pattern": $pattern, "description": $about })
-            }
-        }
-    };
-}
-
-pub(super) use as_text;
 
 as_text!(Amount, r"^[0-9]{1,18}(\.[0-9]{1,12})?$", "A decimal number, such as 0.42.");
 as_text!(Currency, "^[A-Z]{3}$", "A currency, such as USD.");

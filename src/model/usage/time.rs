@@ -3,8 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::model::as_text::as_text;
 use crate::model::limits;
-use crate::model::usage::amount::{Amount, as_text};
+use crate::model::usage::Amount;
 
 /// The units, each with its milliseconds; one that ends another one comes first.
 const UNITS: [(&str, u128); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
