@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use crate::codec::digest;
 use crate::engine::past::history::PlacedReport;
+use crate::engine::pinned::pinned_value;
 use crate::engine::{Attempt, History, RunState};
 use crate::model::{
     APPROVAL, ActivityStatus, Event, EventKind, IdList, Number, ReportType, Seq, StateName, TextDigest, Unit,
@@ -50,7 +51,7 @@ impl Recap {
                 _ => {}
             }
         }
-        let pinned = events.iter().rev().find_map(|event| pinned_by(event)).cloned();
+        let pinned = events.iter().skip(1).rev().find_map(|event| pinned_value(event)).cloned();
         Some(Self { v: VERSION, pinned, history: History::fold(events)? })
     }
 
@@ -61,7 +62,7 @@ impl Recap {
         if event.kind.changes_the_past() {
             return None;
         }
-        self.pinned = pinned_by(event).cloned().or_else(|| self.pinned.take());
+        self.pinned = pinned_value(event).cloned().or_else(|| self.pinned.take());
         self.history.take(event);
         Some(())
     }
@@ -118,14 +119,6 @@ impl Recap {
         }
         history.state = state;
         Some(history)
-    }
-}
-
-/// The definition that an event pins, if it is not the first one.
-fn pinned_by(event: &Event) -> Option<&Value> {
-    match &event.kind {
-        EventKind::WorkflowAdopted(adopted) => Some(&adopted.machine),
-        _ => None,
     }
 }
 
