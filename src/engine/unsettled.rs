@@ -2,8 +2,7 @@
 
 use crate::engine::step_id::{recorded_step_id, step_id};
 use crate::model::{
-    ActivityRecorded, ActivityStatus, Event, EventKind, OwnedState, StateName, StepReport, StepStatus,
-    UnsettledActivity,
+    ActivityRecorded, Event, EventKind, OwnedState, StateName, StepReport, StepStatus, UnsettledActivity,
 };
 
 /// Follows an event; `before` are the places of the run before it. What failed in a phase is told until it is settled, or
@@ -47,13 +46,9 @@ fn note(state: &mut OwnedState, record: &ActivityRecorded) {
         let own = step_id(&record.phase);
         state.unsettled.retain(|one| one.phase != record.phase || own.as_deref() != Some(one.id.as_str()));
     }
-    let blocked = match record.activity.status() {
-        ActivityStatus::Blocked => true,
-        ActivityStatus::Failed => false,
-        _ => return,
-    };
     if record.late || state.is_in(&record.phase) {
-        state.unsettled.push(UnsettledActivity { id: id.to_string(), phase: record.phase.clone(), blocked });
+        let unsettled = UnsettledActivity::of(id.as_str(), &record.phase, record.activity.status());
+        state.unsettled.extend(unsettled);
     }
 }
 

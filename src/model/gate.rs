@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::model::digest::sha256_hex;
 use crate::model::named::named;
-use crate::model::{Seq, StateName};
+use crate::model::{ActivityStatus, Seq, StateName};
 
 /// A gate of a run's workflow, and its status in this run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -196,17 +196,22 @@ impl UnsettledActivity {
         !self.blocked && self.id != APPROVAL
     }
 
+    /// An activity whose latest record has this status; `None` if it did not end badly.
+    pub(crate) fn of(id: &str, phase: &StateName, status: ActivityStatus) -> Option<Self> {
+        let blocked = match status {
+            ActivityStatus::Blocked => true,
+            ActivityStatus::Failed => false,
+            _ => return None,
+        };
+        Some(Self { id: id.to_owned(), phase: phase.clone(), blocked })
+    }
+
     /// Reads what [`fmt::Display`] writes.
     #[must_use]
     pub fn parse(id: &str, text: &str) -> Option<Self> {
         // No name of a phase has a blank.
         let (status, phase) = text.split_once(" in ")?;
-        let blocked = match status {
-            "blocked" => true,
-            "failed" => false,
-            _ => return None,
-        };
-        Some(Self { id: id.to_owned(), phase: StateName::new(phase).ok()?, blocked })
+        Self::of(id, &StateName::new(phase).ok()?, status.parse().ok()?)
     }
 }
 

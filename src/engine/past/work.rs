@@ -281,12 +281,7 @@ impl History {
         let mut unsettled = Vec::new();
         for phase in self.state().document().state.positions() {
             for attempt in self.work(phase).open {
-                let blocked = match attempt.status {
-                    ActivityStatus::Blocked => true,
-                    ActivityStatus::Failed => false,
-                    _ => continue,
-                };
-                unsettled.push(UnsettledActivity { id: attempt.id.clone(), phase: phase.clone(), blocked });
+                unsettled.extend(UnsettledActivity::of(&attempt.id, phase, attempt.status));
             }
         }
         let mut open = Vec::new();
