@@ -27,9 +27,7 @@ pub(super) fn decide_at_gate(
     let run = state.document();
     let id = ActivityId::new(APPROVAL).expect("BUG: `approval` is an activity id");
     let mut activity = Activity::of_work(&id, ActivityType::Gate, Some(&name), status);
-    activity.fill("metadata", "run_id", run.id.as_str());
-    activity.fill("metadata", "workflow", run.workflow.as_str());
-    activity.fill("metadata", "phase", phase.as_str());
+    activity.fill_place(&run.id, &run.workflow, &phase);
     activity.fill("activity", "completed_at", now.to_string());
     if let Some(reason) = reason {
         activity.fill("result", "summary", reason);

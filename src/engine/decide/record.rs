@@ -55,9 +55,7 @@ impl Decider<'_> {
             beside.retain(|here| advanced_to.as_ref() != Some(here) && *here != phase && !left.contains(here));
             (advanced_to, beside)
         };
-        activity.fill("metadata", "run_id", run.id.as_str());
-        activity.fill("metadata", "workflow", run.workflow.as_str());
-        activity.fill("metadata", "phase", phase.as_str());
+        activity.fill_place(&run.id, &run.workflow, &phase);
         let session = self.caller.session.clone();
         let step = step_after(self.owned(), &phase, &activity, late);
         Ok(Decision::Commit(EventKind::ActivityRecorded(Box::new(ActivityRecorded {

@@ -192,9 +192,7 @@ impl EmitDraft<'_> {
         let kind = declared.and_then(|kind| kind.parse().ok()).unwrap_or(ActivityType::Task);
         let time = if status.is_settled() { "completed_at" } else { "started_at" };
         let mut activity = Activity::of_work(&id, kind, None, status);
-        activity.fill("metadata", "run_id", run.id.as_str());
-        activity.fill("metadata", "workflow", run.workflow.as_str());
-        activity.fill("metadata", "phase", step.as_str());
+        activity.fill_place(&run.id, &run.workflow, step);
         activity.fill("activity", time, self.now.to_string());
         if let Some(summary) = summary {
             activity.fill("result", "summary", summary);

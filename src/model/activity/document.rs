@@ -7,7 +7,9 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::model::activity::outline::ActivityOutline;
-use crate::model::{ActivityId, ActivityStatus, ActivityType, BadName, Confidence, StateName, Timestamp, Usage};
+use crate::model::{
+    ActivityId, ActivityStatus, ActivityType, BadName, Confidence, RunId, StateName, Timestamp, Usage, WorkflowId,
+};
 
 /// A FlowActivity document: the whole mapping as it was given, including keys that flow does not know.
 ///
@@ -191,6 +193,13 @@ impl Activity {
             self.outline = outline;
         }
         (self.text, self.document) = (None, OnceLock::from(document));
+    }
+
+    /// Sets where the work belongs, as far as the caller left it out.
+    pub(crate) fn fill_place(&mut self, run: &RunId, workflow: &WorkflowId, phase: &StateName) {
+        self.fill("metadata", "run_id", run.as_str());
+        self.fill("metadata", "workflow", workflow.as_str());
+        self.fill("metadata", "phase", phase.as_str());
     }
 }
 
