@@ -204,15 +204,13 @@ impl GitCarrier {
         let mut changes = self.moves(put, last, commit);
         for key in &put.work.taken {
             match self.marker(put.run, key, deadline)? {
-                Marker::Own { .. } => {}
-                Marker::Free { mark, own } => {
-                    changes.push(RefChange { name: work_ref(key), from: mark, to: Some(own) })
-                }
-                Marker::Other { run } => return Ok(PutAnswer::WorkTaken { run, about: key.clone() }),
+                Marker::Own(_) => {}
+                Marker::Free(mark, own) => changes.push(RefChange { name: work_ref(key), from: mark, to: Some(own) }),
+                Marker::Other(run) => return Ok(PutAnswer::WorkTaken { run, about: key.clone() }),
             }
         }
         for key in &put.work.freed {
-            if let Marker::Own { own } = self.marker(put.run, key, deadline)? {
+            if let Marker::Own(own) = self.marker(put.run, key, deadline)? {
                 changes.push(RefChange { name: work_ref(key), from: Some(own), to: None });
             }
         }
@@ -247,9 +245,9 @@ impl GitCarrier {
     fn marker(&self, run: &RunId, key: &WorkKey, deadline: Instant) -> Result<Marker, NoAnswer> {
         self.refuse_unreadable(&[work_ref(key)])?;
         let own = self.repository.commit(None, &[], &self.message(&format!("{run}\n{key}\n")), 0)?;
-        let Some((id, named)) = self.run_marked(key)? else { return Ok(Marker::Free { mark: None, own }) };
+        let Some((id, named)) = self.run_marked(key)? else { return Ok(Marker::Free(None, own)) };
         if id == own {
-            return Ok(Marker::Own { own });
+            return Ok(Marker::Own(own));
         }
         let Ok(other) = RunId::new(named) else {
             return Err(format!("the marker {} in {} names no run", work_ref(key), self.called).into());
@@ -261,8 +259,8 @@ impl GitCarrier {
             last = self.last_commit(&other)?;
         }
         match last {
-            Some(last) if last.name.starts_with(OVER) => Ok(Marker::Free { mark: Some(id), own }),
-            _ => Ok(Marker::Other { run: other }),
+            Some(last) if last.name.starts_with(OVER) => Ok(Marker::Free(Some(id), own)),
+            _ => Ok(Marker::Other(other)),
         }
     }
 
@@ -273,7 +271,7 @@ impl GitCarrier {
             return Ok(changes);
         }
         for key in keys {
-            if let Marker::Free { mark, own } = self.marker(run, key, deadline)? {
+            if let Marker::Free(mark, own) = self.marker(run, key, deadline)? {
                 changes.push(RefChange { name: work_ref(key), from: mark, to: Some(own) });
             }
         }
@@ -378,20 +376,14 @@ impl GitCarrier {
     }
 }
 
-/// Who is marked as being about something. `own` is the commit of this run's marker.
+/// Who is marked as being about something.
 #[derive(Debug)]
 enum Marker {
-    /// No open run; `mark` is the commit of the marker that one left which is over.
-    Free {
-        mark: Option<String>,
-        own: String,
-    },
-    Own {
-        own: String,
-    },
-    Other {
-        run: RunId,
-    },
+    /// No open run: the commit of the marker that one left which is over, and that of this run's marker.
+    Free(Option<String>, String),
+    /// This run: the commit of its marker.
+    Own(String),
+    Other(RunId),
 }
 
 impl Carrier for GitCarrier {
