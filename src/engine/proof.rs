@@ -48,7 +48,8 @@ impl Leaving<'_> {
             let stays = history.filter(|history| history.state().document().state.is_in(from));
             let found = seen_to_pass(stays, from, requirement);
             let way_around = to.map_or(WayAround::Complete, |to| WayAround::Enter(to.clone()));
-            let required = RequiredCommand { requirement, found, is_behind: false, way_around, history };
+            let standing = Standing::Asked;
+            let required = RequiredCommand { requirement, found, standing, is_behind: false, way_around, history };
             if let Some(one) = required.lacks(trail)? {
                 let obstacle = history.and_then(|history| history.not_begun(machine, from));
                 missing.push(MissingProof { obstacle, ..one });
@@ -58,12 +59,26 @@ impl Leaving<'_> {
     }
 }
 
-/// What a phase requires that the run has to show, in it or behind it.
+/// How a run stands to what a phase requires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing<'a> {
+    /// It has to be shown before the run leaves the phase or is completed.
+    Asked,
+    /// It was shown when the run left the phase, and is not asked again.
+    Shown,
+    /// The run left the phase without it, for this reason.
+    PassedOver(&'a str),
+    /// The run went back from the phase, which claims nothing, and then around it.
+    WentAround,
+}
+
+/// What a phase requires, and whether the run has shown it, in the phase or behind it.
 #[derive(Debug)]
 pub(crate) struct RequiredCommand<'a> {
     pub(crate) requirement: &'a Requirement,
     /// The record in which it was seen to pass, or why there is none.
     pub(crate) found: Result<&'a Attempt, String>,
+    pub(crate) standing: Standing<'a>,
     /// Whether the run is past the phase.
     pub(crate) is_behind: bool,
     /// How the run goes on without it, unless a person decides there.
@@ -109,6 +124,39 @@ impl RequiredCommand<'_> {
         }
     }
 
+    /// What shows that it holds now: the record in which it was seen to pass, or, if the run left the phase with that, the
+    /// latest run of the command in a phase behind it.
+    ///
+    /// # Errors
+    /// Why there is none, in words.
+    pub(crate) fn shown_by_now(&self, machine: &Machine) -> Result<&Attempt, String> {
+        let found = self.found.clone();
+        let Requirement { state, exec, .. } = self.requirement;
+        // What was not shown in the phase, only its own records show.
+        let (false, Ok(_), Some(history)) = (self.standing == Standing::Asked, &found, self.history) else {
+            return found;
+        };
+        let Some(left) = history.phases.stays.get(state).and_then(|stay| stay.left) else { return found };
+        for attempt in history.attempts().iter().rev() {
+            if attempt.number <= left || attempt.names() != Some(exec) {
+                continue;
+            }
+            let Some(at) = &attempt.phase else { continue };
+            if at == state || machine.is_behind(at, state) {
+                return passed(attempt, self.requirement);
+            }
+        }
+        found
+    }
+
+    /// What is missing of it on the files as they are, because of `why`.
+    pub(crate) fn missing_now(&self, why: String) -> MissingProof {
+        match (self.standing, self.history) {
+            (Standing::Shown, Some(history)) => history.missing_since(self.requirement, why),
+            _ => self.missing(why),
+        }
+    }
+
     /// What is missing of it, if something is.
     fn lacks(&self, trail: &dyn Trail) -> Result<Option<MissingProof>, Refusal> {
         let why = match &self.found {
@@ -137,7 +185,7 @@ fn seen_to_pass<'h>(
     requirement: &Requirement,
 ) -> Result<&'h Attempt, String> {
     let Some(latest) = history.and_then(|history| history.latest_run(phase, &requirement.exec)) else {
-        let came = history.is_some_and(|history| history.phases.path.contains(phase));
+        let came = history.is_some_and(|history| history.phases.stays.contains_key(phase));
         let why = if came { "it was not run since the run came there" } else { "by its log, the run was never there" };
         return Err(why.to_owned());
     };
@@ -199,35 +247,11 @@ impl History {
         self.records_here(phase).into_iter().rfind(|attempt| attempt.names() == Some(name))
     }
 
-    /// What shows of `requirement` that it holds now: the latest run of its command in the stay, or later in a phase behind it.
-    ///
-    /// # Errors
-    /// Why there is none, in words.
-    pub(crate) fn shown_by_now<'h>(
-        &'h self,
-        machine: &Machine,
-        requirement: &Requirement,
-        found: Result<&'h Attempt, String>,
-    ) -> Result<&'h Attempt, String> {
-        let Requirement { state, exec, .. } = requirement;
-        let Some(left) = self.phases.stays.get(state).and_then(|stay| stay.left) else { return found };
-        for attempt in self.attempts().iter().rev() {
-            if attempt.number <= left || attempt.names() != Some(exec) {
-                continue;
-            }
-            let Some(at) = &attempt.phase else { continue };
-            if at == state || machine.is_behind(at, state) {
-                return passed(attempt, requirement);
-            }
-        }
-        found
-    }
-
     /// What is missing of `requirement`, whose phase the run left with what was asked for then: any place behind it shows it.
-    pub(crate) fn missing_since(&self, requirement: &Requirement, why: String) -> MissingProof {
+    fn missing_since(&self, requirement: &Requirement, why: String) -> MissingProof {
         let (found, history) = (Err(why.clone()), Some(self));
-        let way_around = WayAround::Complete;
-        let required = RequiredCommand { requirement, found, is_behind: true, way_around, history };
+        let (standing, way_around) = (Standing::Shown, WayAround::Complete);
+        let required = RequiredCommand { requirement, found, standing, is_behind: true, way_around, history };
         MissingProof { is_elsewhere: false, ..required.missing(why) }
     }
 
@@ -258,27 +282,57 @@ impl History {
         self.attempts().iter().rfind(|attempt| attempt.names() == Some(name))?.exec.as_deref()
     }
 
-    /// What the phases require that the run has been in, in their order, each with the record in which it was seen to pass,
-    /// or why there is none. So do those that every way to its place leads through, if something else than its transitions
-    /// brought it there, and those that it was completed without.
-    pub(crate) fn requirements<'m>(&self, machine: &'m Machine) -> Vec<(&'m Requirement, Result<&Attempt, String>)> {
+    /// What the phases require that the run has been in, in their order. So do those that every way to its place leads
+    /// through, if something else than its transitions brought it there, those that it was completed without, and those
+    /// around which it went after it had been there.
+    pub(crate) fn requirements<'m>(&'m self, machine: &'m Machine) -> Vec<RequiredCommand<'m>> {
         let mut all = Vec::new();
         for phase in &self.phases.path {
             for requirement in machine.requires_of(phase) {
-                all.push((requirement, seen_to_pass(Some(self), phase, requirement)));
+                all.push(self.required(requirement, Standing::Asked));
             }
         }
         let passed_over = self.passed_over_by_end(machine);
         for requirement in machine.requires() {
             let phase = &requirement.state;
+            if self.phases.path.contains(phase) {
+                continue;
+            }
             let is_behind = self.phases.here.iter().any(|here| machine.is_behind(here, phase));
             // One that was passed over stays, also if the run went around its phase after that.
             let is_skipped = self.reason_to_skip(phase, &requirement.exec).is_some();
-            if (is_behind || is_skipped || passed_over.contains(phase)) && !self.phases.path.contains(phase) {
-                all.push((requirement, seen_to_pass(Some(self), phase, requirement)));
+            if is_behind || is_skipped || passed_over.contains(phase) {
+                all.push(self.required(requirement, Standing::Asked));
+            } else if self.went_around(machine, phase) {
+                all.push(self.required(requirement, Standing::WentAround));
             }
         }
         all
+    }
+
+    /// `requirement`, which is `otherwise` if the run left its phase without having shown it and without a reason.
+    fn required<'m>(&'m self, requirement: &'m Requirement, otherwise: Standing<'m>) -> RequiredCommand<'m> {
+        let Requirement { state: phase, exec, .. } = requirement;
+        let found = seen_to_pass(Some(self), phase, requirement);
+        let is_behind = !self.phases.here.contains(phase);
+        let was_shown = found.is_ok() && self.phases.stays.get(phase).is_some_and(|stay| !stay.left_unasked);
+        let standing = match self.reason_to_skip(phase, exec) {
+            _ if !is_behind => Standing::Asked,
+            Some(reason) => Standing::PassedOver(reason),
+            None if was_shown => Standing::Shown,
+            None => otherwise,
+        };
+        let way_around = if is_behind { WayAround::Complete } else { WayAround::None };
+        RequiredCommand { requirement, found, standing, is_behind, way_around, history: Some(self) }
+    }
+
+    /// Whether the run has been in `phase`, went back from it, and comes there no more unless it goes back once again.
+    pub(crate) fn went_around(&self, machine: &Machine, phase: &StateName) -> bool {
+        if !self.phases.stays.contains_key(phase) {
+            return false;
+        }
+        let is_completed = self.state().status() == RunStatus::Completed;
+        is_completed || !self.phases.here.iter().any(|here| machine.leads_on(here, phase))
     }
 
     /// What the phases require that units were in or went past, in a run in which nothing else reported.
@@ -317,23 +371,15 @@ impl History {
     /// show then. If something else than its transitions took it out of a phase, nothing was asked. A reason that was given when
     /// it left counts.
     pub(crate) fn still_required<'m>(&'m self, machine: &'m Machine) -> Vec<RequiredCommand<'m>> {
-        let mut all = Vec::new();
-        for (requirement, found) in self.requirements(machine) {
-            let phase = &requirement.state;
-            let is_behind = !self.phases.here.contains(phase);
-            let was_shown = found.is_ok() && self.phases.stays.get(phase).is_some_and(|stay| !stay.left_unasked);
-            if is_behind && (was_shown || self.reason_to_skip(phase, &requirement.exec).is_some()) {
-                continue;
-            }
-            let way_around = if is_behind { WayAround::Complete } else { WayAround::None };
-            all.push(RequiredCommand { requirement, found, is_behind, way_around, history: Some(self) });
-        }
+        let mut all = self.requirements(machine);
+        all.retain(|one| one.standing == Standing::Asked);
         all
     }
 
-    /// Whether the run still has to show something of `phase`, which it has left.
+    /// Whether `phase`, which the run has left, requires something that the run did not show when it left.
     pub(super) fn is_required_behind(&self, machine: &Machine, phase: &StateName) -> bool {
-        self.still_required(machine).iter().any(|one| one.is_behind && one.requirement.state == *phase)
+        let mut required = self.requirements(machine).into_iter();
+        required.any(|one| one.is_behind && one.standing != Standing::Shown && one.requirement.state == *phase)
     }
 
     /// What is missing of what phases require that the run has left.
@@ -381,6 +427,18 @@ impl History {
     #[must_use]
     pub fn reason_to_skip(&self, phase: &StateName, exec: &str) -> Option<&str> {
         Some(&self.phases.standing_skip(phase, Some(exec))?.reason)
+    }
+
+    /// What the log does not show of what phases require, for which no reason was given: what the run still has to show, and
+    /// what it went around.
+    pub(crate) fn left_without(&self, machine: &Machine) -> Vec<MissingProof> {
+        let mut missing = Vec::new();
+        for required in self.requirements(machine) {
+            if let (Standing::Asked | Standing::WentAround, Err(why)) = (required.standing, &required.found) {
+                missing.push(required.missing(why.clone()));
+            }
+        }
+        missing
     }
 
     /// What the run still has to show, as far as the log shows that it is missing.

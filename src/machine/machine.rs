@@ -283,6 +283,21 @@ impl Machine {
         if ahead.is_empty() && !self.is_terminal(from) { next } else { ahead }
     }
 
+    /// Whether a run can come from `from` to `to` without going back.
+    #[must_use]
+    pub fn leads_on(&self, from: &StateName, to: &StateName) -> bool {
+        let (mut seen, mut ahead) = (HashSet::new(), vec![from.clone()]);
+        while let Some(name) = ahead.pop() {
+            if name == *to {
+                return true;
+            }
+            if seen.insert(name.clone()) {
+                ahead.extend(self.next_of(&name).into_iter().filter(|next| !self.leads_back(&name, next)));
+            }
+        }
+        false
+    }
+
     /// The usual state after `from`: the only one that can follow, or the first one if all others go back for another
     /// round. `None` if there is a choice. Ending the run in `from` is a choice too, unless exactly one state can
     /// follow and it does not go back.

@@ -195,7 +195,7 @@ fn work_that_is_only_planned_is_named_and_settled_by_what_is_proposed() {
     let refused = sandbox.flow(["record-activity", "--phase", "reproduce", "--id", "x"]).exits(1).stderr;
     insta::assert_snapshot!(refused, @r"
     error: run r1: `preflight` is not done: 001 c is pending
-      help: record another attempt under the same --id, or --status skipped; `flow record-activity --run-id r1 --phase reproduce --id reproduce --status running --skip-reason 'TEXT'` goes on without it; `flow resume r1` shows the commands
+      help: record another attempt: `flow record-activity --run-id r1 --phase preflight --id c --name 'c, after 001'`, with --status skipped if it is given up; `flow record-activity --run-id r1 --phase reproduce --id reproduce --status running --skip-reason 'TEXT'` goes on without it; `flow resume r1` shows the commands
     ");
     follow(&sandbox, &passed).ok();
     let done = resumed(&sandbox, "r1");
@@ -655,4 +655,70 @@ fn what_units_alone_went_past_without_a_required_command_does_not_pass_silently(
             sandbox.flow(["verify", "r1", "--evidence"]).exits(1);
         }
     }
+}
+
+/// Whether `verify --evidence` takes the first requirement as proved, with its reason to be left without.
+fn first_required(sandbox: &Sandbox, exits: i32) -> (bool, Value) {
+    let report = sandbox.flow(["verify", "r1", "--evidence", "--json"]).exits(exits).json();
+    let one = &report["required"][0];
+    (one["proved"] == true, one["skip_reason"].clone())
+}
+
+#[test]
+fn what_was_skipped_or_jumped_over_is_not_proved_by_a_run_in_a_later_phase() {
+    for is_jumped in [false, true] {
+        let sandbox = project("w.workflow.yaml", PHASES, "'true'");
+        sandbox.flow(["start", "w", "--id", "r1"]).ok();
+        sandbox.record("r1", "verify", "v");
+        let reason = if is_jumped {
+            sandbox.edit("r1", "current_phase: verify", "current_phase: ship");
+            Value::Null
+        } else {
+            let left =
+                ["record-activity", "--run-id", "r1", "--phase", "ship", "--id", "s", "--skip-reason", "no time"];
+            sandbox.flow(left).ok();
+            "no time".into()
+        };
+        sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
+        assert_eq!(first_required(&sandbox, 1), (false, reason.clone()));
+        let proposed = sandbox.flow(["verify", "r1", "--evidence", "--json"]).json()["required"][0]["command"].clone();
+        follow(&sandbox, proposed.as_str().unwrap()).ok();
+        assert_eq!(first_required(&sandbox, 0), (true, reason));
+        let told = sandbox.flow(["verify", "r1", "--evidence"]).ok().stdout;
+        assert_eq!(
+            told.contains("verify requires test: seen to pass since; left without it: no time"),
+            !is_jumped,
+            "{told}"
+        );
+        sandbox.flow(["complete", "r1"]).ok();
+    }
+}
+
+/// The run was in `verify`, went back, and came to `done` by the other way.
+fn gone_around(status: &str) -> Sandbox {
+    let definition = BRANCHES.replace("  code --> docs\n", "  code --> docs\n  verify --> code\n");
+    let sandbox = project("p.md", &definition, "'true'");
+    sandbox.flow(["start", "p", "--id", "r1"]).ok();
+    sandbox.record("r1", "code", "c");
+    let verify = ["record-activity", "--run-id", "r1", "--phase", "verify", "--id", "v", "--status", status];
+    sandbox.flow(verify).ok();
+    for (phase, id) in [("code", "c2"), ("docs", "d"), ("done", "e")] {
+        sandbox.record("r1", phase, id);
+    }
+    sandbox
+}
+
+#[test]
+fn a_phase_around_which_a_run_went_after_it_was_there_is_told_as_left_without_its_requirement() {
+    let sandbox = gone_around("passed");
+    let undone = "verify: test was not seen to pass";
+    assert!(sandbox.flow(["report", "r1"]).ok().stdout.contains(undone));
+    assert_eq!(first_required(&sandbox, 1), (false, Value::Null));
+    let shown = sandbox.flow(["show", "r1", "--json"]).ok().json();
+    let verify = shown["steps"].as_array().unwrap().iter().find(|step| step["step"] == "verify").unwrap();
+    assert_eq!(verify["status"], "completed");
+    // The way around it is the author's choice.
+    sandbox.flow(["complete", "r1"]).ok();
+    assert!(sandbox.flow(["report", "r1"]).ok().stdout.contains(undone));
+    assert_eq!(first_required(&sandbox, 1), (false, Value::Null));
 }

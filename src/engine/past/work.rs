@@ -310,7 +310,8 @@ impl History {
         let gone = self.phases.stays.keys().filter(|phase| !self.phases.path.contains(phase));
         for phase in self.phases.path.iter().chain(gone) {
             // A phase to which the run comes again in this round is not passed over.
-            let is_ahead = self.phases.stays.get(phase).is_some_and(|stay| stay.overtaken);
+            let is_overtaken = self.phases.stays.get(phase).is_some_and(|stay| stay.overtaken);
+            let is_ahead = is_overtaken && machine.is_none_or(|machine| !self.went_around(machine, phase));
             if !is_over && (is_ahead || self.phases.here.contains(phase)) {
                 continue;
             }
@@ -335,7 +336,7 @@ impl History {
                 found.push(LeftUndone::nothing(&skip.phase, StepStatus::NotStarted));
             }
         }
-        let missing = machine.map(|machine| self.unproved_by_log(machine)).unwrap_or_default();
+        let missing = machine.map(|machine| self.left_without(machine)).unwrap_or_default();
         for MissingProof { phase, exec, is_behind, .. } in missing {
             if is_behind || is_over {
                 found.push(LeftUndone::requirement(&phase, &exec, StepStatus::NotStarted));

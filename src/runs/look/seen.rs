@@ -185,19 +185,16 @@ fn required_evidence(
     let Some(machine) = &view.machine else { return Vec::new() };
     let history = &view.history;
     let proofs = Proofs::of(project, states_of(seen));
-    let still_required = history.still_required(machine);
     // Each requirement, the record that shows it, and what is missing of it.
     let mut requirements = Vec::new();
-    for (requirement, in_phase) in history.requirements(machine) {
-        let shown = history.shown_by_now(machine, requirement, in_phase);
+    for one in history.requirements(machine) {
+        let shown = one.shown_by_now(machine);
         let number = shown.as_ref().ok().map(|attempt| attempt.number);
-        let missing = why_not(&proofs, requirement, shown.as_ref()).map(|why| {
-            match still_required.iter().find(|one| one.requirement == requirement) {
-                Some(one) => one.missing(why),
-                None => history.missing_since(requirement, why),
-            }
-        });
-        requirements.push((requirement, number, missing));
+        let why = match shown {
+            Ok(attempt) => why_stale(&proofs, one.requirement, attempt),
+            Err(why) => Some(why),
+        };
+        requirements.push((one.requirement, number, why.map(|why| one.missing_now(why))));
     }
     for requirement in history.required_of_units(machine) {
         requirements.push((requirement, None, Some(history.missing_of_units(machine, requirement))));
@@ -248,28 +245,19 @@ pub(super) fn no_longer_shown(
     seen: &[SeenEvidence],
 ) -> Vec<String> {
     let mut notes = Vec::new();
-    let run = &opened.view.history.state().document().state;
+    let history = &opened.view.history;
+    let run = &history.state().document().state;
+    let left_without = opened.view.machine.as_ref().map(|machine| history.left_without(machine)).unwrap_or_default();
     for RequiredEvidence { phase, exec, why, skip_reason, command, .. } in
         required_evidence(opened, outlook, plan, seen)
     {
-        let is_told = run.is_in(&phase) || comes_before(opened, outlook, plan, &exec).is_some();
+        let is_left_undone = left_without.iter().any(|one| one.phase == phase && one.exec == exec);
+        let is_told = is_left_undone || run.is_in(&phase) || comes_before(opened, outlook, plan, &exec).is_some();
         if let (Some(why), Some(command), None, false) = (why, command, skip_reason, is_told) {
             notes.push(format!("`{phase}` was left with `{exec}`: {why}; `{command}` shows whether it holds now"));
         }
     }
     notes
-}
-
-/// Why a requirement is not met on the files as they are, if it is not.
-fn why_not(
-    proofs: &Proofs,
-    requirement: &Requirement,
-    found: std::result::Result<&&Attempt, &String>,
-) -> Option<String> {
-    match found {
-        Ok(attempt) => why_stale(proofs, requirement, attempt),
-        Err(why) => Some(why.clone()),
-    }
 }
 
 /// Why what was seen to pass does not hold on the files as they are, if it does not.

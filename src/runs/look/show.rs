@@ -285,7 +285,13 @@ pub(in crate::runs) fn steps(view: &View) -> Vec<ShownStep> {
         let work = history.work(&name);
         // A run is at work where it is, although nothing was reported there.
         let at_work = here && work.status == StepStatus::NotStarted && !work.reported;
-        let status = if at_work { StepStatus::Running } else { work.status };
+        // The work of an earlier round is to be done again, unless the run went around the phase.
+        let is_around = work.again && view.machine.as_ref().is_some_and(|machine| history.went_around(machine, &name));
+        let status = match work.latest {
+            _ if at_work => StepStatus::Running,
+            Some(latest) if is_around => latest.status.into(),
+            _ => work.status,
+        };
         let below = units.iter().filter(|unit| *unit.below == name);
         steps.push(ShownStep {
             status,

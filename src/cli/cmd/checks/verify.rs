@@ -40,9 +40,10 @@ fn fill_evidence(report: &VerifyEvidenceReport, page: &mut TextPage) {
     page.table(2, report.evidence.iter().map(|seen| seen_row(seen).to_vec()));
     for one in &report.required {
         let why = match (&one.why, &one.skip_reason) {
-            (None, _) => continue,
+            (None, None) => continue,
             (Some(why), None) => why.clone(),
             (Some(why), Some(reason)) => format!("{why}; left without it: {reason}"),
+            (None, Some(reason)) => format!("seen to pass since; left without it: {reason}"),
         };
         page.line(&format!("  {} requires {}: {why}", one.phase, one.exec));
         if let Some(command) = &one.command {
