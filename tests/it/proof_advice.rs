@@ -722,3 +722,20 @@ fn a_phase_around_which_a_run_went_after_it_was_there_is_told_as_left_without_it
     assert!(sandbox.flow(["report", "r1"]).ok().stdout.contains(undone));
     assert_eq!(first_required(&sandbox, 1), (false, Value::Null));
 }
+
+#[test]
+fn what_failed_in_a_phase_around_which_a_run_went_stays_open_until_a_record_there_settles_it() {
+    let sandbox = gone_around("failed");
+    sandbox.flow(["record-activity", "--run-id", "r1", "--id", "v", "--status", "skipped"]).ok();
+    let told = sandbox.flow(["report", "r1"]).ok().stdout;
+    assert!(told.contains("### Open\n\n- 002 `v` failed in `verify`\n"), "{told}");
+    let shown = sandbox.flow(["show", "r1"]).ok().stdout;
+    assert!(shown.contains("    done    completed\n"), "{shown}");
+    assert!(shown.contains("    002  v     verify  failed\n"), "{shown}");
+    let help = sandbox.flow(["complete", "r1", "--json"]).exits(1).error()["help"].as_str().unwrap().to_owned();
+    let record = "`flow record-activity --run-id r1 --phase verify --id v --name 'v, after 002'`";
+    assert!(help.starts_with(&format!("record another attempt: {record}, with --status skipped if it is")), "{help}");
+    follow(&sandbox, record.trim_matches('`')).ok();
+    sandbox.flow(["complete", "r1"]).ok();
+    assert_eq!(first_required(&sandbox, 1), (false, Value::Null));
+}

@@ -158,7 +158,12 @@ impl History {
         } else if let Some(status) = reported {
             status
         } else {
-            latest.map_or(StepStatus::NotStarted, |latest| latest.status.into())
+            match latest.map(|latest| latest.status) {
+                // What was given up does not undo what passed beside it.
+                Some(ActivityStatus::Skipped) if self.has_passed(phase, since) => StepStatus::Completed,
+                Some(status) => status.into(),
+                None => StepStatus::NotStarted,
+            }
         };
         // The run went back to an earlier phase, so what was done here has to be done again.
         let again = stay.is_some_and(|stay| stay.overtaken) && status.is_done() && skipped.is_none();
@@ -167,6 +172,25 @@ impl History {
         }
         let older = stay.is_some_and(|stay| stay.older);
         PhaseWork { status, latest, open, withdrawn, skipped, reported: reported.is_some(), again, older }
+    }
+
+    fn has_passed(&self, phase: &StateName, since: Number) -> bool {
+        self.attempts().iter().any(|attempt| attempt.is_in(phase, since) && attempt.status == ActivityStatus::Passed)
+    }
+
+    /// The records that failed or are blocked and that nothing in their phase settles, where the run is and behind it: what
+    /// keeps it from its end. Oldest first.
+    pub(crate) fn open_records(&self) -> Vec<&Attempt> {
+        let mut open = Vec::new();
+        for phase in &self.phases.here {
+            open.extend(self.work(phase).open);
+        }
+        for (_, work) in self.unsettled() {
+            open.extend(work.open);
+        }
+        open.retain(|attempt| !attempt.status.is_completed());
+        open.sort_by_key(|attempt| attempt.number);
+        open
     }
 
     /// The numbers of the records to which entries of `completed_activities` belong.

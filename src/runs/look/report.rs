@@ -60,9 +60,9 @@ pub struct WorkReport {
     pub seen: Vec<ReportedWork>,
     /// What people decided at gates.
     pub decided: Vec<ShownApproval>,
-    /// What was passed over, and why.
+    /// What was passed over, and why, also where it was done later.
     pub skipped: Vec<ShownSkip>,
-    /// Work that failed, is blocked, or has no known outcome: the last record of each id.
+    /// Work that failed, is blocked, or has no known outcome: the last record of each id, in each phase.
     pub open: Vec<ReportedWork>,
     /// Units of work and sub-agents that are not reported as done.
     pub open_units: Vec<ShownUnit>,
@@ -155,6 +155,13 @@ pub fn work_report(cx: &Context, request: &WorkReportRequest) -> Result<WorkRepo
             _ => {}
         }
     }
+    // A later record of an id settles nothing in the phase where it failed, if it is of another phase.
+    for attempt in view.history.open_records() {
+        if open.iter().all(|known: &ReportedWork| known.number != attempt.number) {
+            open.push(ReportedWork::of(attempt));
+        }
+    }
+    open.sort_by_key(|work| work.number);
     let mut open_units = Vec::new();
     for unit in view.history.units() {
         if unit.is_open() {
