@@ -276,21 +276,31 @@ fn not_done(run: &RunId, undone: &[Undone]) -> Help {
     }
     let back = match back.as_slice() {
         [] => String::new(),
-        back => format!(", go back to {} with --phase", back.join(" or ")),
+        back => format!(", or go back to {} with --phase", back.join(" or ")),
     };
     // What was begun must not be done again before its end is known.
     let record = if undone.iter().any(|one| one.status_of_work().is_open()) {
-        "record how it ended under the same --id"
-    } else if undone.iter().any(|one| one.latest.is_some()) {
-        "record another attempt under the same --id, or --status skipped"
+        "record how it ended under the same --id".into()
     } else {
-        "do it and record it"
+        undone.iter().find_map(|one| another_attempt(run, one)).unwrap_or_else(|| "do it and record it".into())
     };
-    let mut help = Help::from(format!("{record}{back}; "));
+    let mut help = record + format!("{back}; ");
     if let Some(command) = without(run, undone.iter().map(|one| &one.way_around)) {
         help = help + command + " goes on without it; ";
     }
     help + resume(run) + " shows the commands"
+}
+
+/// The help for work that was attempted: only a record in its phase settles it.
+fn another_attempt(run: &RunId, undone: &Undone) -> Option<Help> {
+    let (number, id) = undone.latest.as_ref()?;
+    let Some(number) = number else {
+        return Some("record another attempt under the same --id, or --status skipped".into());
+    };
+    let record = Suggestion::flow("record-activity").option("run-id", run).option("phase", &undone.phase);
+    // With the words of an earlier attempt it would count as the same one, sent again.
+    let record = record.option("id", id).option("name", format!("{id}, after {number}"));
+    Some(Help::from("record another attempt: ") + record + ", with --status skipped if it is given up")
 }
 
 /// The help for a run that is not where its workflow ends.

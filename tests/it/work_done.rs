@@ -94,7 +94,7 @@ fn a_run_is_completed_only_when_its_phase_is_done_or_a_reason_is_given() {
     let refused = sandbox.flow(["complete", &id, "--json"]).exits(1).error();
     assert_eq!(refused["code"], "phase_not_done");
     let help = refused["help"].as_str().unwrap();
-    insta::assert_snapshot!(help, @"record another attempt under the same --id, or --status skipped, go back to `verify` with --phase; `flow complete 2026-05-20T143004Z-issue-42 --skip-reason 'TEXT'` goes on without it; `flow resume 2026-05-20T143004Z-issue-42` shows the commands");
+    insta::assert_snapshot!(help, @"record another attempt: `flow record-activity --run-id 2026-05-20T143004Z-issue-42 --phase merge --id merge --name 'merge, after 004'`, with --status skipped if it is given up, or go back to `verify` with --phase; `flow complete 2026-05-20T143004Z-issue-42 --skip-reason 'TEXT'` goes on without it; `flow resume 2026-05-20T143004Z-issue-42` shows the commands");
     sandbox.flow(["complete", &id, "--skip-reason", "merged by hand"]).ok();
     let done = resume(&sandbox, &id);
     assert!(done["notes"].to_string().contains("merged by hand"), "{done:#}");
@@ -744,7 +744,7 @@ fn an_advance_looks_at_everything_in_the_phase_and_not_only_at_its_own_record() 
         let refused = record(&["--id", "note", "--advance"]).exits(1).error();
         assert_eq!(refused["code"], "phase_not_done", "{status}");
         let help = refused["help"].as_str().unwrap();
-        assert!(help.contains("under the same --id"), "{help}");
+        assert!(help.contains("--id ask ") || help.contains("under the same --id"), "{help}");
         // The record that settles it may move on.
         record(&["--id", "ask", "--advance"]).ok();
         assert_eq!(resume(&sandbox, &id)["phase"], "merge");
