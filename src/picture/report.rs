@@ -3,14 +3,13 @@
 
 use std::fmt::Write as _;
 
-use crate::engine::LeftUndone;
 use crate::model::{Doing, MissingProof, beginning, is_terminal_control};
 use crate::picture::usage::totals_in_words;
 use crate::picture::words::ran_as;
 use crate::runs::{ReportedQuestion, ReportedWork, ShownApproval, ShownSkip, ShownUnit, WorkReport};
 
-/// How many lines a section has at most; there are six of them.
-const LINES: usize = 28;
+/// How many lines a section has at most; there are seven of them.
+const LINES: usize = 26;
 /// How many paths that are not covered a line names.
 const NOT_COVERED: usize = 3;
 /// How many notes there are at most.
@@ -51,14 +50,8 @@ pub fn work_report(report: &WorkReport) -> String {
     section(&mut text, "Open", open.chain(report.required.iter().map(required)));
     section(&mut text, "Questions", report.questions.iter().map(question));
     section(&mut text, "Decided", report.decided.iter().map(decision));
-    let mut left_undone: Vec<_> = report.skipped.iter().map(skip).collect();
-    for one in &report.left_undone {
-        // What was passed over with a reason stands there already.
-        if !report.skipped.iter().any(|skip| is_about(skip, one)) {
-            left_undone.push(code(&one.to_string()));
-        }
-    }
-    section(&mut text, "Left undone", left_undone.into_iter());
+    section(&mut text, "Passed over", report.skipped.iter().map(skip));
+    section(&mut text, "Left undone", report.left_undone.iter().map(|one| code(&one.to_string())));
     text
 }
 
@@ -76,12 +69,7 @@ fn decision(decision: &ShownApproval) -> String {
 
 fn skip(skip: &ShownSkip) -> String {
     let without = skip.exec.as_ref().map(|exec| format!(" without {}", code(exec))).unwrap_or_default();
-    format!("{}{without}: {}", code(skip.phase.as_str()), code(&skip.reason))
-}
-
-/// Whether the reason of `skip` is the one for leaving `undone`: that of a phase is for all its work.
-fn is_about(skip: &ShownSkip, undone: &LeftUndone) -> bool {
-    skip.phase == undone.phase && (!undone.is_requirement() || skip.exec == undone.id)
+    format!("{}{without} (event {}): {}", code(skip.phase.as_str()), skip.seq, code(&skip.reason))
 }
 
 fn section(text: &mut String, title: &str, items: impl Iterator<Item = String>) {

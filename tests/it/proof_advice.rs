@@ -739,3 +739,20 @@ fn what_failed_in_a_phase_around_which_a_run_went_stays_open_until_a_record_ther
     sandbox.flow(["complete", "r1"]).ok();
     assert_eq!(first_required(&sandbox, 1), (false, Value::Null));
 }
+
+#[test]
+fn what_was_passed_over_and_done_afterwards_is_not_told_as_left_undone() {
+    let sandbox = project("w.workflow.yaml", &format!("{PHASES}    next: [verify]\n    terminal: true\n"), "'true'");
+    sandbox.flow(["start", "w", "--id", "r1"]).ok();
+    sandbox.record("r1", "verify", "v");
+    sandbox.flow(["complete", "r1", "--skip-reason", "no time"]).ok();
+    sandbox.flow(["reopen", "r1", "--reason", "time"]).ok();
+    let shown = sandbox.flow(["show", "r1"]).ok().stdout;
+    assert!(shown.contains("\n    verify  test  event 3  no time\n"), "{shown}");
+    sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
+    sandbox.record("r1", "ship", "s");
+    sandbox.flow(["complete", "r1"]).ok();
+    let told = sandbox.flow(["report", "r1"]).ok().stdout;
+    assert!(told.contains("### Passed over\n\n- `ship` (event 3): `no time`\n- `verify` without `test` (event 3): `no time`\n"), "{told}");
+    assert!(!told.contains("Left undone"), "{told}");
+}

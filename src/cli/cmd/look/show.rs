@@ -65,10 +65,7 @@ fn fill(shown: &ShowReport, page: &mut TextPage) {
     page.each("why", shown.end_reason.clone());
     page.each("shared in", shown.sharing.as_ref().map(|sharing| sharing.store.clone()));
     page.each("as of", shown.sharing.as_ref().and_then(Sharing::shown_as_of));
-    let steps = shown.steps.iter();
-    let steps =
-        steps.map(|step| vec![step.step.to_string(), step.status.to_string(), or_empty(step.skip_reason.as_ref())]);
-    table("phases", steps, page);
+    table("phases", shown.steps.iter().map(|step| vec![step.step.to_string(), step.status.to_string()]), page);
     units(shown, page);
     questions(shown, page);
     // A column in which nothing stands would only take room.
@@ -90,6 +87,11 @@ fn fill(shown: &ShowReport, page: &mut TextPage) {
     table("activities", activities, page);
     usage_table(&shown.usage, page);
     seen_table("evidence", &shown.evidence, page);
+    let skipped = shown.skipped.iter();
+    let skipped = skipped.map(|skip| {
+        vec![skip.phase.to_string(), or_empty(skip.exec.as_ref()), format!("event {}", skip.seq), skip.reason.clone()]
+    });
+    table("passed over", skipped, page);
     table("left undone", shown.left_undone.iter().map(left_undone), page);
     let approvals = shown.approvals.iter().map(|one| {
         let verdict = if one.approved { "approved" } else { "rejected" };
