@@ -193,7 +193,7 @@ impl UsageLine {
         }
         for (words, meant) in OPTIONS {
             let takes_it = self.command.get_arguments().any(|argument| argument.get_long() == Some(meant));
-            if takes_it && words.contains(&option) {
+            if takes_it && words.contains(&option) && !self.is_given(meant) {
                 return Some(format!("did you mean `--{meant}`?"));
             }
         }
@@ -218,7 +218,7 @@ impl UsageLine {
 
     /// The option that a word without one was probably meant for.
     fn misplaced(&self, word: &str) -> Option<String> {
-        if self.takes_host(word) {
+        if self.takes_host(word) && !self.is_given("host") {
             return Some(format!("did you mean `--host {word}`?"));
         }
         let at = self.rest.iter().position(|one| one == word)?;
@@ -226,21 +226,30 @@ impl UsageLine {
         // Also in `start debug issue 42`.
         let word = if word == "issue" { words.get(1).copied().unwrap_or(word) } else { word };
         let words = quoted(&words.join(" "));
-        match self.path.first()?.as_str() {
-            "start" if is_issue(word) => Some(format!("did you mean `--issue {}`?", word.trim_start_matches('#'))),
-            "start" => Some(format!("did you mean `--goal {words}`?")),
-            "record-activity" if [".yaml", ".yml", ".json"].iter().any(|end| word.ends_with(end)) => {
-                Some(format!("did you mean `--activity-file {word}`?"))
-            }
-            "record-activity" if words != word && !self.rest.iter().any(|option| option == "--summary") => {
-                Some(format!("did you mean `--summary {words}`?"))
-            }
-            "record-activity" | "emit" => Some(format!("did you mean `--run-id {word}`?")),
-            "list" => Some(format!("did you mean `--search {words}`?")),
-            "exec" => self.command_to_run(),
-            "fork" => Some(format!("did you mean `--id {word}`?")),
-            _ => Some(format!("did you mean `--{} {words}`?", self.option_of_word()?)),
-        }
+        let is_file = [".yaml", ".yml", ".json"].iter().any(|end| word.ends_with(end));
+        let one = || word.to_owned();
+        let meant = match self.path.first()?.as_str() {
+            "start" if is_issue(word) => vec![("issue", word.trim_start_matches('#').to_owned())],
+            "start" => vec![("goal", words)],
+            "record-activity" if is_file => vec![("activity-file", one())],
+            "record-activity" if words != word => vec![("summary", words), ("run-id", one())],
+            "record-activity" => vec![("run-id", one()), ("id", one()), ("summary", words)],
+            "emit" if word.starts_with('{') => vec![("data", quoted(word))],
+            "emit" => vec![("run-id", one())],
+            "list" => vec![("search", words)],
+            "exec" => return self.command_to_run(),
+            "fork" if word.bytes().all(|byte| byte.is_ascii_digit()) => vec![("at", one())],
+            "fork" => vec![("id", one())],
+            _ => vec![(self.option_of_word()?, words)],
+        };
+        let (option, value) = meant.into_iter().find(|(option, _)| !self.is_given(option))?;
+        Some(format!("did you mean `--{option} {value}`?"))
+    }
+
+    /// Whether the line has this option, so that a word without one was meant for another.
+    fn is_given(&self, option: &str) -> bool {
+        let mut given = self.rest.iter().filter_map(|word| word.strip_prefix("--"));
+        given.any(|word| word.split('=').next() == Some(option))
     }
 
     /// Whether the command takes this host behind `--host`.

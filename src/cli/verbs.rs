@@ -39,7 +39,7 @@ const OTHERS: [(&str, &str); 28] = [
 ];
 
 /// The same for the commands below another one.
-const OTHERS_BELOW: [(&str, &str, &str); 17] = [
+const OTHERS_BELOW: [(&str, &str, &str); 18] = [
     ("hooks", "list", "status"),
     ("hooks", "show", "status"),
     ("hooks", "add", "install"),
@@ -51,6 +51,7 @@ const OTHERS_BELOW: [(&str, &str, &str); 17] = [
     ("mode", "start", "request"),
     ("mode", "status", "show"),
     ("mode", "stop", "cancel"),
+    ("mode", "end", "cancel"),
     ("remote", "add", "use"),
     ("remote", "show", "status"),
     ("remote", "pull", "fetch"),

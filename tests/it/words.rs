@@ -92,6 +92,29 @@ fn short_forms_of_commands_are_understood_and_never_shown() {
 }
 
 #[test]
+fn a_tip_names_the_option_for_a_word_and_none_that_is_given() {
+    let sandbox = Sandbox::new();
+    for (line, meant) in [
+        (&["fork", "r", "5"][..], "did you mean `--at 5`?"),
+        (&["fork", "r", "other"], "did you mean `--id other`?"),
+        (&["fork", "r", "5", "--at", "4"], ""),
+        (&["emit", "--run-id", "q", "--step", "s", "{\"a\":1}"], "did you mean `--data '{\"a\":1}'`?"),
+        (&["emit", "--run-id", "q", "x"], ""),
+        (&["record-activity", "x"], "did you mean `--run-id x`?"),
+        (&["record-activity", "--run-id", "r", "x"], "did you mean `--id x`?"),
+        (&["record-activity", "--run-id=r", "--id=x", "y"], "did you mean `--summary y`?"),
+        (&["list", "--search", "a", "b"], ""),
+        (&["mode", "end", "team"], "did you mean `flow mode cancel`?"),
+    ] {
+        let told = sandbox.flow(line).exits(2).stderr;
+        match meant {
+            "" => assert!(!told.contains("did you mean"), "{line:?}: {told}"),
+            meant => assert!(told.contains(meant), "{line:?}: {told}"),
+        }
+    }
+}
+
+#[test]
 fn words_of_other_tools_are_told_and_not_carried_out() {
     let sandbox = Sandbox::new();
     let run = sandbox.start("debug");
