@@ -89,6 +89,18 @@ fn runs_that_are_over_are_moved_and_can_be_read_where_they_are() {
 }
 
 #[test]
+fn where_runs_were_moved_is_named_as_the_caller_names_it() {
+    let sandbox = sandbox();
+    fs::create_dir(sandbox.path("sub")).unwrap();
+    let mut command = sandbox.flow_command();
+    command.current_dir(sandbox.path("sub")).args(["prune", "--older-than", "0d", "--to", "old"]);
+    let answer = run(command, "").ok();
+    assert!(answer.stdout.contains("moved to old;"), "{}", answer.stdout);
+    assert!(answer.stderr.starts_with("warning: old is in the checkout"), "{}", answer.stderr);
+    assert!(sandbox.path("sub/old/runs/r2").is_dir());
+}
+
+#[test]
 fn runs_are_removed_only_after_they_were_shown_and_a_person_agreed() {
     let sandbox = sandbox();
     let shown = prune(&sandbox, &[]).exits(2);

@@ -153,6 +153,8 @@ struct Destination {
     flow: PathBuf,
     /// As notes and reports name it.
     noted: PathBuf,
+    /// As the caller names it.
+    given: PathBuf,
 }
 
 impl Destination {
@@ -187,15 +189,18 @@ impl Destination {
         }
         let root = canonical(cx, project.root())?.unwrap_or_else(|| project.root().to_owned());
         let noted = flow.strip_prefix(root).unwrap_or(&flow).to_owned();
-        Ok(Self { flow, noted })
+        Ok(Self { flow, noted, given: given.to_owned() })
     }
 
     /// Warns of a directory in the checkout: what is moved there counts as files of it.
     fn counts_in_checkout(&self, project: &OpenedProject) -> Option<String> {
         let top = project.cx.git.top(project.root())?;
         let top = canonical(&project.cx, &top).ok().flatten()?;
-        let within = self.flow.strip_prefix(top).ok()?.display();
-        Some(format!("{within} is in the checkout: unless git ignores it, what is moved there makes evidence stale"))
+        if !self.flow.starts_with(top) {
+            return None;
+        }
+        let given = self.given.display();
+        Some(format!("{given} is in the checkout: unless git ignores it, what is moved there makes evidence stale"))
     }
 
     fn noted(&self) -> String {

@@ -1,5 +1,7 @@
 //! `prune`.
 
+use std::path::{Path, PathBuf};
+
 use crate::cli::args::PruneArgs;
 use crate::cli::exit::Exit;
 use crate::cli::out::{CliResult, Out};
@@ -7,7 +9,7 @@ use crate::cli::page::{CARE, TextPage};
 use crate::cli::person::can_be_asked;
 use crate::cli::prompt::Prompt;
 use crate::model::counted;
-use crate::runs::{self, Context, Error, ListedPrune, PruneReport, PruneRequest, parse_since};
+use crate::runs::{self, Context, Error, PruneReport, PruneRequest, parse_since};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: PruneArgs, out: &mut Out) -> CliResult {
     let ended_before = match parse_since(&args.older_than, cx.now()) {
@@ -15,20 +17,21 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: PruneArgs, out: &mut Out) -> 
         Err(message) => return Err(Error::Usage(format!("--older-than: {message}")).into()),
     };
     let keep = args.keep.map(|keep| usize::try_from(keep).unwrap_or(usize::MAX));
-    let mut request = PruneRequest { ended_before, keep, to: args.to, only: None, dry_run: true };
+    let to: Option<PathBuf> = args.to;
+    let mut request = PruneRequest { ended_before, keep, to: to.clone(), only: None, dry_run: true };
     // What is moved can be moved back.
     let is_sure = args.yes || request.to.is_some();
     if args.dry_run || !is_sure {
         let plan = runs::prune(cx, &request)?;
         if args.dry_run {
-            return Ok(out.answer(&plan, |page| fill(&plan, page)));
+            return Ok(out.answer(&plan, |page| fill(&plan, to.as_deref(), page)));
         }
         if !plan.pruned.is_empty() && !can_be_asked(out) {
-            let shown = out.answer(&plan, |page| fill(&plan, page));
+            let shown = out.answer(&plan, |page| fill(&plan, to.as_deref(), page));
             return Ok(out.only_shown(shown, "nothing is removed; the same command with --yes does it\n"));
         }
         if !plan.pruned.is_empty() {
-            out.aside_page(|page| fill(&plan, page));
+            out.aside_page(|page| fill(&plan, to.as_deref(), page));
             if !Prompt::new(out).agrees("Remove these runs for good?") {
                 out.aside("nothing is removed\n");
                 return Ok(Exit::Refused);
@@ -42,10 +45,10 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: PruneArgs, out: &mut Out) -> 
         out.committed(format!("{} are pruned", counted(report.pruned.len(), "run")));
     }
     out.warnings(&report.warnings);
-    Ok(out.answer(&report, |page| fill(&report, page)))
+    Ok(out.answer(&report, |page| fill(&report, to.as_deref(), page)))
 }
 
-fn fill(report: &PruneReport, page: &mut TextPage) {
+fn fill(report: &PruneReport, to: Option<&Path>, page: &mut TextPage) {
     let widest = report.pruned.iter().map(|run| size(run.bytes).len()).max().unwrap_or_default();
     page.table(
         0,
@@ -57,24 +60,27 @@ fn fill(report: &PruneReport, page: &mut TextPage) {
     for run in report.kept.iter().filter(|run| run.is_due) {
         page.head(CARE, "stays", &format!("{}: {}", run.run_id, run.why));
     }
-    page.line(&sum(report));
+    page.line(&sum(report, to));
 }
 
-/// How much it is, what becomes of it, and how many others there are.
-fn sum(report: &PruneReport) -> String {
+/// How much it is, what becomes of it, and how many others there are. The directory `to` is named as the caller named it:
+/// from where the caller is, another path would be another place.
+fn sum(report: &PruneReport, to: Option<&Path>) -> String {
     let others = report.kept.iter().filter(|run| !run.is_due).count();
     let others = match others {
         0 => String::new(),
         1 => "; 1 other stays".to_owned(),
         n => format!("; {n} others stay"),
     };
-    let Some(ListedPrune { to, .. }) = report.pruned.first() else { return format!("no run to prune{others}") };
+    if report.pruned.is_empty() {
+        return format!("no run to prune{others}");
+    }
     let bytes = report.pruned.iter().map(|run| run.bytes).sum();
     let what = match (to, report.dry_run) {
         (None, false) => "removed".to_owned(),
         (None, true) => "to be removed".to_owned(),
-        (Some(to), false) => format!("moved to {to}"),
-        (Some(to), true) => format!("to be moved to {to}"),
+        (Some(to), false) => format!("moved to {}", to.display()),
+        (Some(to), true) => format!("to be moved to {}", to.display()),
     };
     format!("{}, {}, {what}{others}", counted(report.pruned.len(), "run"), size(bytes))
 }
