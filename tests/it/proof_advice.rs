@@ -756,3 +756,16 @@ fn what_was_passed_over_and_done_afterwards_is_not_told_as_left_undone() {
     assert!(told.contains("### Passed over\n\n- `ship` (event 3): `no time`\n- `verify` without `test` (event 3): `no time`\n"), "{told}");
     assert!(!told.contains("Left undone"), "{told}");
 }
+
+#[test]
+fn a_list_of_evidence_that_is_cut_has_what_does_not_hold_first() {
+    let sandbox = project("w.workflow.yaml", PHASES, "'true'");
+    sandbox.flow(["start", "w", "--id", "r1"]).ok();
+    sandbox.flow(["exec", "--run-id", "r1", "--id", "bad", "--", "false"]).exits(1);
+    for nth in 0..11 {
+        sandbox.flow(["exec", "--run-id", "r1", "--id", &format!("good-{nth}"), "--", "true"]).ok();
+    }
+    let shown = sandbox.flow(["show", "r1"]).ok().stdout;
+    let rows: Vec<_> = shown.lines().skip_while(|line| !line.contains("and 2 more;")).collect();
+    assert!(rows[1].contains("bad") && rows[2].contains("good-2") && rows[10].contains("good-10"), "{shown}");
+}

@@ -1,14 +1,16 @@
 //! Rows about commands of which flow saw the end.
 
+use std::cmp::Reverse;
+
 use crate::cli::page::{TextPage, brief, or_empty};
 use crate::engine::{EvidenceState, Freshness};
-use crate::model::NotCovered;
+use crate::model::{ActivityStatus, NotCovered};
 use crate::picture::ran_as;
 use crate::runs::SeenEvidence;
 
 /// The most paths that are named for each.
 const SHOWN: usize = 10;
-/// The most commands that are shown of a run, the latest ones.
+/// The most commands that are shown of a run: those that do not hold come first, then the latest ones.
 const ROWS: usize = 10;
 
 /// One command: its number, its id, its phase, what it was, how it ended, and whether that still holds.
@@ -62,18 +64,25 @@ pub(in crate::cli::cmd) fn changes<'s>(all: impl IntoIterator<Item = &'s SeenEvi
     }
 }
 
+fn holds(seen: &SeenEvidence) -> bool {
+    seen.status == ActivityStatus::Passed && seen.state.freshness == Freshness::Fresh
+}
+
 /// The commands of a run, if there are any.
 pub(in crate::cli::cmd) fn seen_table(title: &str, all: &[SeenEvidence], page: &mut TextPage) {
-    let latest: Vec<_> = all.iter().filter(|seen| seen.latest).collect();
+    let mut latest: Vec<_> = all.iter().filter(|seen| seen.latest).collect();
     if latest.is_empty() {
         return;
     }
     let same = EvidenceState::what_is_the_same(latest.iter().map(|seen| &seen.state));
     page.prose(&format!("{title} (fresh: {same})"));
-    let earlier = latest.len().saturating_sub(ROWS);
-    if earlier > 0 {
-        page.line(&format!("    … and {earlier} more; `flow verify --evidence` lists all"));
+    let more = latest.len().saturating_sub(ROWS);
+    if more > 0 {
+        latest.sort_by_key(|seen| (holds(seen), Reverse(seen.number)));
+        latest.truncate(ROWS);
+        latest.sort_by_key(|seen| (holds(seen), seen.number));
+        page.line(&format!("    … and {more} more; `flow verify --evidence` lists all"));
     }
-    page.table(4, latest[earlier..].iter().map(|seen| seen_row(seen)));
-    changes(latest[earlier..].iter().copied(), page);
+    page.table(4, latest.iter().map(|seen| seen_row(seen)));
+    changes(latest, page);
 }
