@@ -753,7 +753,12 @@ fn what_was_passed_over_and_done_afterwards_is_not_told_as_left_undone() {
     sandbox.record("r1", "ship", "s");
     sandbox.flow(["complete", "r1"]).ok();
     let told = sandbox.flow(["report", "r1"]).ok().stdout;
-    assert!(told.contains("### Passed over\n\n- `ship` (event 3): `no time`\n- `verify` without `test` (event 3): `no time`\n"), "{told}");
+    assert!(
+        told.contains(
+            "### Passed over\n\n- `ship` (event 3): `no time`\n- `verify` without `test` (event 3): `no time`\n"
+        ),
+        "{told}"
+    );
     assert!(!told.contains("Left undone"), "{told}");
 }
 
