@@ -71,7 +71,7 @@ impl LogScan {
         self.skipped.iter().filter(|line| line.fault.is_damage())
     }
 
-    /// Notes a line that is no event.
+    /// Notes a line without an event.
     fn skip(&mut self, number: usize, line: &[u8]) {
         if line.iter().all(u8::is_ascii_whitespace) {
             return;
@@ -182,7 +182,7 @@ pub(crate) struct LogLines {
 }
 
 impl LogLines {
-    /// Takes the next line. Returns whether it is an event, and no line that the file repeats again and again.
+    /// Takes the next line. Returns whether it is an event that the file does not repeat again and again.
     pub(crate) fn take(&mut self, number: usize, line: &[u8]) -> bool {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let Some(event) = sealed_event(line) else {

@@ -28,15 +28,15 @@ pub fn texts(root: &Path) -> BTreeMap<PathBuf, String> {
     files.map(|entry| (entry.path().to_owned(), std::fs::read_to_string(entry.path()).unwrap())).collect()
 }
 
+/// Mistakes by the file and the part of it that is exchanged.
+pub type Places<'m> = BTreeMap<(PathBuf, usize, usize), Vec<&'m Mutation>>;
+
 /// The places of all mistakes, each with the mistakes that may be made there: several in one place, but none within another's.
 ///
 /// # Errors
 /// As [`Mutation::place`]; or if two places overlap.
-pub fn places<'m>(
-    files: &BTreeMap<PathBuf, String>,
-    all: &'m [Mutation],
-) -> Result<BTreeMap<(PathBuf, usize, usize), Vec<&'m Mutation>>, String> {
-    let mut places: BTreeMap<(PathBuf, usize, usize), Vec<&Mutation>> = BTreeMap::new();
+pub fn places<'m>(files: &BTreeMap<PathBuf, String>, all: &'m [Mutation]) -> Result<Places<'m>, String> {
+    let mut places = Places::new();
     for one in all {
         let (path, start, end) = one.place(files)?;
         places.entry((path.to_owned(), start, end)).or_default().push(one);

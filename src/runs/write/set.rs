@@ -11,7 +11,7 @@ use crate::model::{EventKind, FieldChange, Issue, RunChanges, RunDocument, RunEd
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::name::open_run_exactly;
-use crate::runs::open::same_work::{SameWork, checked_work, refuse_second_run};
+use crate::runs::open::same_work::{SameWork, checked_work, refuse_second_run, refuse_work_in_git};
 use crate::runs::open::select::select_run_to_write;
 use crate::runs::write::journal::of_issue;
 use crate::runs::write::transaction::{Transaction, transact};
@@ -87,6 +87,7 @@ pub fn set(cx: &Context, request: &SetRequest) -> Result<SetReport> {
             // Only what is new: a run that shares its work already may be changed in other ways.
             let news = SameWork::of(&wanted).without(&SameWork::of(tx.state.document()));
             refuse_second_run(&project, Some(run.id()), &news)?;
+            refuse_work_in_git(cx, project.root(), &news)?;
         }
         let changed = change_facts(tx, &wanted)?;
         let document = tx.state.document();

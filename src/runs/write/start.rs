@@ -140,10 +140,10 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
     }
     if !request.another && known.is_none() {
         let same = SameWork::new(request.issue.clone(), request.pr, machine.id());
-        match &existing {
-            Some(project) => refuse_second_run(project, request.id.as_ref(), &same)?,
-            None => refuse_work_in_git(cx, &root, &same)?,
+        if let Some(project) = &existing {
+            refuse_second_run(project, request.id.as_ref(), &same)?;
         }
+        refuse_work_in_git(cx, &root, &same)?;
     }
     // Only now: a refused start makes nothing in `.flow`.
     let (project, made) = cx.project_or_made()?;

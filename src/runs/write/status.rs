@@ -14,7 +14,7 @@ use crate::runs::error::{Error, Result};
 use crate::runs::open::listing::to_remember;
 use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::reading::{Runs, read_all};
-use crate::runs::open::same_work::{SameWork, has_second_run, refuse_second_run};
+use crate::runs::open::same_work::{SameWork, has_second_run, refuse_second_run, refuse_work_in_git};
 use crate::runs::open::select::select_run_to_write;
 use crate::runs::open::view::for_reading;
 use crate::runs::write::begun::exec_at_work;
@@ -114,7 +114,9 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
         tx.refuse_moved_on(request.seen.as_ref())?;
         tx.may_share_work = request.another;
         if reopens && !request.another {
-            refuse_second_run(&project, Some(run.id()), &SameWork::of(tx.state.document()))?;
+            let work = SameWork::of(tx.state.document());
+            refuse_second_run(&project, Some(run.id()), &work)?;
+            refuse_work_in_git(cx, project.root(), &work)?;
         }
         let changed = match tx.decide(request.command())? {
             Decision::Commit(kind) => {
