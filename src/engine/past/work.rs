@@ -158,12 +158,7 @@ impl History {
         } else if let Some(status) = reported {
             status
         } else {
-            match latest.map(|latest| latest.status) {
-                // What was given up does not undo what passed beside it.
-                Some(ActivityStatus::Skipped) if self.has_passed(phase, since) => StepStatus::Completed,
-                Some(status) => status.into(),
-                None => StepStatus::NotStarted,
-            }
+            latest.map_or(StepStatus::NotStarted, |latest| latest.status.into())
         };
         // The run went back to an earlier phase, so what was done here has to be done again.
         let again = stay.is_some_and(|stay| stay.overtaken) && status.is_done() && skipped.is_none();
@@ -172,10 +167,6 @@ impl History {
         }
         let older = stay.is_some_and(|stay| stay.older);
         PhaseWork { status, latest, open, withdrawn, skipped, reported: reported.is_some(), again, older }
-    }
-
-    fn has_passed(&self, phase: &StateName, since: Number) -> bool {
-        self.attempts().iter().any(|attempt| attempt.is_in(phase, since) && attempt.status == ActivityStatus::Passed)
     }
 
     /// The records that failed or are blocked and that nothing in their phase settles, where the run is and behind it: what
