@@ -706,7 +706,10 @@ fn the_words_of_a_schema_are_those_of_files_and_command_lines() {
     same(ReportType::ALL, ReportType::as_str);
     same(RunStatus::ALL, RunStatus::as_str);
     same(StepStatus::ALL, StepStatus::as_str);
-    same(ListStatus::ALL, ListStatus::as_str);
+    // The words that only lists have are for people.
+    let is_of_file = |status: &ListStatus| matches!(status, ListStatus::Run(_) | ListStatus::Doing(_));
+    let of_file: Vec<_> = ListStatus::ALL.into_iter().filter(is_of_file).map(ListStatus::as_str).collect();
+    assert_eq!(words(&read::<ListStatus>()), of_file);
     let mut tree = Cli::command();
     tree.build();
     let status = tree.find_subcommand("list").unwrap().get_arguments().find(|arg| arg.get_id() == "status").unwrap();

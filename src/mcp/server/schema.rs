@@ -49,9 +49,7 @@ fn plain(schema: &Value, whole: &Value) -> Value {
         }
     }
     let Value::Object(schema) = schema else { return schema.clone() };
-    // The values of an enum show of which type it is.
-    let is_kept = |key: &str| KEPT.contains(&key) && !(key == "type" && schema.contains_key("enum"));
-    let kept = schema.iter().filter(|(key, _)| is_kept(key));
+    let kept = schema.iter().filter(|(key, _)| KEPT.contains(&key.as_str()));
     kept.map(|(key, value)| (key.clone(), kept_value(key, value, whole))).collect::<Map<_, _>>().into()
 }
 

@@ -235,11 +235,13 @@ impl JsonSchema for ListStatus {
         "ListStatus".into()
     }
 
+    // Programs ask for what files and JSON say; the words of lists are taken as well.
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let of_file = Self::ALL.into_iter().filter(|status| matches!(status, Self::Run(_) | Self::Doing(_)));
         json_schema!({
             "type": "string",
-            "enum": Self::ALL.map(Self::as_str),
-            "description": "A run's own status, what an active run is doing, or the word that lists show. `failed`: the run failed. `failing`: a step or an activity of it did.",
+            "enum": of_file.map(Self::as_str).collect::<Vec<_>>(),
+            "description": "A run's own status, or what an active run is doing. `failed`: the run failed. `failing`: a step or an activity of it did.",
         })
     }
 }

@@ -62,17 +62,6 @@ fn tools_that_read_give_the_reports_of_the_command_line() {
 }
 
 #[test]
-fn the_error_of_a_wrong_status_names_what_the_command_line_takes() {
-    let sandbox = begun();
-    let listed = sandbox.flow(["list", "--status", "x"]).exits(2).stderr;
-    let (_, known) = listed.split_once("possible values: ").unwrap();
-    let (known, _) = known.split_once(']').unwrap();
-    let client = Client::of(&sandbox);
-    let told = client.error("flow_list", json!({ "status": ["x"] }));
-    assert_eq!(told["message"], format!("flow_list: `status[0]` must be one of {known}"));
-}
-
-#[test]
 fn tools_refuse_what_the_command_line_refuses() {
     let sandbox = begun();
     let client = Client::of(&sandbox);
