@@ -271,27 +271,6 @@ fn a_log_that_begins_with_far_too_much_keeps_no_other_run_from_the_reader() {
 }
 
 #[test]
-fn a_run_of_which_only_the_end_can_be_read_keeps_no_other_run_from_the_reader() {
-    let sandbox = in_one_project();
-    sandbox.flow(["start", "debug", "--id", "r2", "--another"]).ok();
-    let summary = "x".repeat(10_000);
-    for id in 0..20 {
-        let id = format!("a{id}");
-        sandbox.flow(["record-activity", "--run-id", "r2", "--id", &id, "--summary", &summary]).ok();
-    }
-    let log = sandbox.run_dir("r2").join("events.jsonl");
-    let text = fs::read_to_string(&log).unwrap();
-    let (first, others) = text.split_once('\n').unwrap();
-    fs::write(&log, format!("{first}\n{}{others}", "\n".repeat(70_000))).unwrap();
-    fs::remove_dir_all(sandbox.path(".flow/.cache")).unwrap();
-    let list = sandbox.flow(["list", "--json"]).ok().json();
-    assert_eq!(list["runs"].as_array().unwrap().len(), 2, "the end is as it was: {list}");
-    let resumed = sandbox.flow(["resume", "--json"]).ok().json();
-    assert_eq!((&resumed["run_id"], &resumed["unreadable"][0]["run_id"]), (&json!("r1"), &json!("r2")), "{resumed}");
-    assert_eq!(sandbox.flow(["resume", "r2", "--json"]).exits(65).error()["code"], "log_without_events");
-}
-
-#[test]
 fn a_log_that_two_threads_read_is_what_one_reads() {
     let sandbox = in_one_project();
     let log = sandbox.run_dir("r1").join("events.jsonl");

@@ -216,22 +216,11 @@ pub(in crate::runs) fn resume_here(
     request: &ResumeRequest,
     looking: Looking<'_>,
 ) -> Result<(ResumeReport, Option<View>)> {
-    resume_among(&work.project, &work.runs, request, looking)
-}
-
-/// As [`resume_here`], among these runs.
-fn resume_among(
-    project: &OpenedProject,
-    runs: &Runs,
-    request: &ResumeRequest,
-    looking: Looking<'_>,
-) -> Result<(ResumeReport, Option<View>)> {
+    let OpenWork { project, runs, .. } = work;
     let caller = project.cx.caller(request.session.clone(), None)?;
     let session = caller.session.as_ref();
     let purpose = if request.claim.is_some() { Purpose::Write } else { Purpose::Read };
-    let named = named_run(project, request.run.as_deref(), purpose)?;
-    let is_named = named.is_some();
-    let (run, doubt) = match named {
+    let (run, doubt) = match named_run(project, request.run.as_deref(), purpose)? {
         Some(run) => (run, None),
         None => match Candidates::among(project, runs, session).newest(session) {
             Some(SelectedRun { run, doubt }) => (project.runs().open(&run.head.run_id)?, doubt),
@@ -249,14 +238,7 @@ fn resume_among(
     let mut view = match view {
         Ok(view) => view,
         Err(error) => {
-            let mut report = match conflict(project, &*run, error) {
-                Ok(report) => report,
-                // The list looked at the end of its log alone. Another run can be meant as well.
-                Err(error) if !is_named && claim.is_none() => {
-                    return resume_among(project, &runs.without(run.id(), &error), request, looking);
-                }
-                Err(error) => return Err(error),
-            };
+            let mut report = conflict(project, &*run, error)?;
             report.candidates = candidates(runs, run.id().as_str());
             return Ok((report, None));
         }

@@ -204,15 +204,6 @@ impl Runs {
         Ok(())
     }
 
-    /// These runs, without one of which more was read, so that it is known to be unreadable.
-    pub(in crate::runs) fn without(&self, run: &RunId, why: &Error) -> Self {
-        let mut unreadable = self.unreadable.clone();
-        unreadable.push(Unreadable { run_id: run.to_string(), reason: why.one_line() });
-        let mut summaries = self.summaries.clone();
-        summaries.retain(|summary| summary.head.run_id != *run);
-        Self { summaries, unreadable, passed_over: self.passed_over }
-    }
-
     /// The runs that are not over.
     pub(crate) fn open(&self) -> impl Iterator<Item = &RunSummary> {
         self.summaries.iter().filter(|run| !run.head.status.is_terminal())
