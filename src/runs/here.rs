@@ -89,7 +89,9 @@ pub(crate) fn interview_command(project: &OpenedProject, run: &RunId, document: 
     } else {
         "is gone:"
     };
-    let restore = if project.cx.git.tracks(project.root(), document) {
+    // Hooks and status lines do not wait for git.
+    let may_ask = project.cx.options.budget.is_whole();
+    let restore = if may_ask && project.cx.git.tracks(project.root(), document) {
         format!(" with `git restore -- {named}`")
     } else {
         String::new()
