@@ -227,19 +227,19 @@ impl UsageLine {
         let word = if word == "issue" { words.get(1).copied().unwrap_or(word) } else { word };
         let words = quoted(&words.join(" "));
         let is_file = [".yaml", ".yml", ".json"].iter().any(|end| word.ends_with(end));
-        let one = || word.to_owned();
+        let (words, data) = (words.as_str(), quoted(word));
         let meant = match self.path.first()?.as_str() {
-            "start" if is_issue(word) => vec![("issue", word.trim_start_matches('#').to_owned())],
+            "start" if is_issue(word) => vec![("issue", word.trim_start_matches('#'))],
             "start" => vec![("goal", words)],
-            "record-activity" if is_file => vec![("activity-file", one())],
-            "record-activity" if words != word => vec![("summary", words), ("run-id", one())],
-            "record-activity" => vec![("run-id", one()), ("id", one()), ("summary", words)],
-            "emit" if word.starts_with('{') => vec![("data", quoted(word))],
-            "emit" => vec![("run-id", one())],
+            "record-activity" if is_file => vec![("activity-file", word)],
+            "record-activity" if words != word => vec![("summary", words), ("run-id", word)],
+            "record-activity" => vec![("run-id", word), ("id", word), ("summary", words)],
+            "emit" if word.starts_with('{') => vec![("data", data.as_str())],
+            "emit" => vec![("run-id", word)],
             "list" => vec![("search", words)],
             "exec" => return self.command_to_run(),
-            "fork" if word.bytes().all(|byte| byte.is_ascii_digit()) => vec![("at", one())],
-            "fork" => vec![("id", one())],
+            "fork" if word.bytes().all(|byte| byte.is_ascii_digit()) => vec![("at", word)],
+            "fork" => vec![("id", word)],
             _ => vec![(self.option_of_word()?, words)],
         };
         let (option, value) = meant.into_iter().find(|(option, _)| !self.is_given(option))?;

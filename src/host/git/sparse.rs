@@ -109,8 +109,8 @@ impl Git {
     pub fn is_skipped(&self, dir: &Path, path: &str) -> bool {
         let path = format!(":(literal){path}");
         let marked = self.ask(dir, &["ls-files", "-t", "-z", "--", &path]);
-        let is_any = |out: &[u8]| out.split(|&byte| byte == 0).any(|entry| entry.starts_with(b"S "));
-        marked.is_ok_and(|answer| answer.status.success() && is_any(&answer.out))
+        let Ok(answer) = marked else { return false };
+        answer.status.success() && answer.out.split(|&byte| byte == 0).any(|entry| entry.starts_with(b"S "))
     }
 
     /// Whether the project's rules for git give one of these files to Git LFS, relative to `dir`.

@@ -187,7 +187,7 @@ impl Reader<'_> {
         ["*", "start", "end", "begin", "stop", "initial", "final"].contains(&&*word)
     }
 
-    /// What is told about a line that is no transition and begins with a word of another kind of diagram.
+    /// What is told about a line that begins with a word of another kind of diagram, where a transition would stand.
     fn line_of_other_diagram(&self, first: &Token, second: &Token) -> Option<Box<Diagnostic>> {
         let text = self.line.text;
         let is_transition = Tokens::new(text).any(|token| matches!(token.kind, Kind::Arrow | Kind::OtherArrow));

@@ -136,8 +136,12 @@ pub(crate) fn refuse_work_in_git(cx: &Context, root: &Path, work: &SameWork<'_>)
     let keys = IssueKeys::at(cx, root.to_owned());
     let project = cx.project_if_any()?;
     refuse_removed_run(cx, root, &work.word(), |other| {
-        let is_pruned = |project: &OpenedProject| project.runs().pruned(&other.id).is_ok_and(|run| run.is_some());
-        work.is_taken_by(other, &keys) && !project.as_ref().is_some_and(is_pruned)
+        if let Some(project) = &project
+            && project.runs().pruned(&other.id).is_ok_and(|run| run.is_some())
+        {
+            return false;
+        }
+        work.is_taken_by(other, &keys)
     })
 }
 
