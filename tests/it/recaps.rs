@@ -573,6 +573,30 @@ fn a_reader_of_a_long_run_reads_its_recap_and_the_end_of_its_log() {
     sandbox.inside(["resume", "r1"]).exits(65);
 }
 
+#[test]
+fn a_reader_of_a_short_log_of_long_batches_reads_its_recap_as_well() {
+    let sandbox = Sandbox::within(&quick());
+    sandbox.inside(["init"]).ok();
+    for nth in 0..4 {
+        let reports: Vec<_> = (0..200)
+            .map(|unit| {
+                json!({"type": "status_change", "step": "requirements", "unit": format!("u{unit}"),
+                "data": {"status": "running", "note": format!("try {nth}")}})
+            })
+            .collect();
+        let batch = serde_json::to_string(&reports).unwrap();
+        sandbox.inside(["emit", "--workflow", "build", "--run-id", "r1", "--batch", &batch]).ok();
+    }
+    let log = sandbox.read("r1", "events.jsonl");
+    let named = log.lines().filter(|line| line.contains("\"recap\":")).count();
+    // What begins a run names none.
+    assert_eq!((log.lines().count(), named), (5, 3));
+    let wanted = told(&sandbox);
+    std::fs::remove_file(sandbox.path(".flow/.cache/recaps/r1.json")).unwrap();
+    assert_eq!(told(&sandbox), wanted);
+    sandbox.inside(["verify", "r1"]).ok();
+}
+
 /// Puts another digest of a recap into a log.
 fn name_another_recap(sandbox: &Sandbox, digest: &str) {
     let path = sandbox.run_dir("r1").join("events.jsonl");

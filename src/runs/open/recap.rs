@@ -40,8 +40,12 @@ fn sealed(log: &LogScan) -> Option<String> {
     (Recap::digest_of(&text) == *named).then_some(text)
 }
 
-/// How many events there are at least from one recap to the next.
+/// How many events there are at most from one recap to the next.
 const EVERY: u64 = 32;
+
+/// The length in bytes from which events have a recap of their own: one event can have a thousand reports, and 31 of these
+/// would make every reader slow.
+const LONG: usize = 8 << 10;
 
 /// The recap that the last of these events names, which are about to be committed; `None` if it is not time for one, or if
 /// none can be made.
@@ -53,7 +57,7 @@ pub(in crate::runs) fn recap_with(
 ) -> Option<String> {
     let last = events.last()?.seq;
     let before = events.first()?.seq.0.saturating_sub(1);
-    if last.0 / EVERY == before / EVERY {
+    if last.0 / EVERY == before / EVERY && !are_long(events) {
         return None;
     }
     let mut recap = match recap_of(project, run) {
@@ -70,6 +74,14 @@ pub(in crate::runs) fn recap_with(
     };
     events.iter().try_for_each(|event| recap.take(event))?;
     Some(recap.text())
+}
+
+fn are_long(events: &[Event]) -> bool {
+    let mut len = 0;
+    for event in events {
+        len += serde_json::to_string(event).map_or(0, |text| text.len());
+    }
+    len >= LONG
 }
 
 /// The fold of what is committed, from the recap that is kept; `None` if there is none that counts.
