@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use flowrun::disk::{Os, Trust};
 use flowrun::model::{Event, RunId, Seq, limits};
 use flowrun::store::local::{LogTail, RunDir};
-use flowrun::store::{LogScan, Project, StoredRun as _};
+use flowrun::store::{LogScan, Project, StoreError, StoredRun as _};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -24,12 +24,19 @@ const LONGEST: usize = 60_000;
 /// So many positions are asked for.
 const QUESTIONS: usize = 40;
 
+/// How a file begins that Git LFS put in place of another one.
+const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1\n";
+
 /// See the module.
 pub fn holds(bytes: &[u8]) {
     let log = built(bytes);
     let scan = LogScan::parse(&log);
     HOME.with(|home| {
         fs::write(&home.log, &log).expect("a temporary file can be written");
+        if log.starts_with(LFS_POINTER) {
+            assert!(matches!(home.run.log(), Err(StoreError::LfsPointer { .. })), "a pointer was read as a log");
+            return;
+        }
         assert_eq!(home.run.log().expect("a log can be read"), scan);
         for since in questions(&scan) {
             let tail = home.run.tail(since).expect("a log can be read").expect("there is a log");
