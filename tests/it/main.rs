@@ -84,6 +84,7 @@ mod recaps;
 mod recovery;
 mod remote;
 mod remote_hidden;
+mod remote_moves;
 mod remote_trouble;
 mod replay;
 mod saying;

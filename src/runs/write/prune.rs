@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::disk::{DiskError, Errno, Operation};
+use crate::engine::Attempt;
 use crate::model::{Explain as _, RunId, RunStatus, RunSummary, Timestamp};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
@@ -17,9 +18,10 @@ use crate::runs::left_out::ATTRIBUTES;
 use crate::runs::open::fault::refusal;
 use crate::runs::open::listing::head_of;
 use crate::runs::open::reading::{Unreadable, read_all};
+use crate::runs::open::shared::{brings_news, not_accepted};
 use crate::runs::open::view::for_reading;
 use crate::runs::write::begun::has_command_at_work;
-use crate::store::{StoreError, StoredRun};
+use crate::store::{RefreshScope, StoreError, StoredRun};
 
 /// Which runs to take out of the project, and where they go.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -100,8 +102,9 @@ impl KeptRun {
 pub fn prune(cx: &Context, request: &PruneRequest) -> Result<PruneReport> {
     let project = cx.project()?;
     let to = request.to.as_deref().map(|to| Destination::of(&project, to)).transpose()?;
+    let unseen = unseen_forks(&project);
     let (runs, unreadable) = read_all(&project, Some)?;
-    let needed = needed_by_forks(&project, &runs)?;
+    let needed = EvidenceUsers { open_forks: needed_by_forks(&project, &runs)?, unseen };
     let mut report = plan(&project, request, runs, &needed, to.as_ref().map(Destination::noted));
     for Unreadable { run_id, reason } in unreadable {
         report.kept.push(KeptRun::although_due(&run_id, format!("it cannot be read: {reason}")));
@@ -248,11 +251,25 @@ fn plan(
     report
 }
 
-/// Runs with evidence that an open fork took over and did not copy, each with such a fork.
-type EvidenceUsers = BTreeMap<RunId, RunId>;
+/// Who may need the evidence of a run that is over.
+#[derive(Default)]
+struct EvidenceUsers {
+    /// Runs with evidence that an open fork took over and did not copy, each with such a fork.
+    open_forks: BTreeMap<RunId, RunId>,
+    /// Why the forks that machines share are not known, if they are not.
+    unseen: Option<String>,
+}
 
-fn needed_by_forks(project: &OpenedProject, runs: &[RunSummary]) -> Result<EvidenceUsers> {
-    let mut needed = EvidenceUsers::new();
+/// Brings the open forks that machines share; why they are not known, if they are not.
+fn unseen_forks(project: &OpenedProject) -> Option<String> {
+    if let Some(why) = not_accepted(project) {
+        return Some(why);
+    }
+    brings_news(project, RefreshScope::Open).err().map(|error| error.one_line())
+}
+
+fn needed_by_forks(project: &OpenedProject, runs: &[RunSummary]) -> Result<BTreeMap<RunId, RunId>> {
+    let mut needed = BTreeMap::new();
     for fork in runs {
         let Some(from) = fork.forked_from.as_ref().filter(|_| !fork.head.status.is_terminal()) else { continue };
         let id = &fork.head.run_id;
@@ -263,7 +280,7 @@ fn needed_by_forks(project: &OpenedProject, runs: &[RunSummary]) -> Result<Evide
         };
         for attempt in view.history.attempts() {
             if let Some(of) = &attempt.of
-                && !(attempt.evidence.is_empty() && attempt.kept.is_empty())
+                && has_evidence(attempt)
             {
                 needed.insert(of.clone(), id.clone());
             }
@@ -272,12 +289,17 @@ fn needed_by_forks(project: &OpenedProject, runs: &[RunSummary]) -> Result<Evide
     Ok(needed)
 }
 
+fn has_evidence(attempt: &Attempt) -> bool {
+    !(attempt.evidence.is_empty() && attempt.kept.is_empty())
+}
+
 /// What open forks need, found when it is first asked: while the project is locked no run can begin, and before that a person
 /// may have taken time to agree.
 fn needed_now<'n>(project: &OpenedProject, found: &'n mut Option<EvidenceUsers>) -> Result<&'n EvidenceUsers> {
     if found.is_none() {
+        let unseen = unseen_forks(project);
         let (runs, _) = read_all(project, Some)?;
-        *found = Some(needed_by_forks(project, &runs)?);
+        *found = Some(EvidenceUsers { open_forks: needed_by_forks(project, &runs)?, unseen });
     }
     Ok(found.get_or_insert_default())
 }
@@ -319,7 +341,7 @@ fn size_if_it_may_go(project: &OpenedProject, id: &RunId, needed: &EvidenceUsers
 /// Why a run that is over and old enough stays; `None` if it may go. Every such rule is here. Asked before a person sees the
 /// list, and again while the run is locked.
 fn why_it_stays(project: &OpenedProject, run: &dyn StoredRun, needed: &EvidenceUsers) -> Option<String> {
-    if let Some(fork) = needed.get(run.id()) {
+    if let Some(fork) = needed.open_forks.get(run.id()) {
         return Some(format!("the open fork {fork} refers to its evidence"));
     }
     let view = match for_reading(project, run) {
@@ -332,6 +354,11 @@ fn why_it_stays(project: &OpenedProject, run: &dyn StoredRun, needed: &EvidenceU
     let state = view.history.state();
     if !head_of(&view).is_over() {
         return Some("it is open".to_owned());
+    }
+    if let Some(why) = &needed.unseen
+        && view.history.attempts().iter().any(|attempt| attempt.of.is_none() && has_evidence(attempt))
+    {
+        return Some(format!("an open fork on another machine may refer to its evidence: {why}"));
     }
     if let Some(session) = &state.document().state.session {
         let holder = view.history.hold().and_then(process_of);
