@@ -1,7 +1,9 @@
 //! Runs of a checkout beside shared ones: what goes into the store while others write it, and what forks elsewhere need.
 
-use crate::remote::Team;
-use crate::support::Sandbox;
+use serde_json::json;
+
+use crate::remote::{Team, log};
+use crate::support::{Sandbox, answered, run, spawned};
 
 /// A run of this checkout alone, with evidence.
 fn begin_local(machine: &Sandbox, id: &str) {
@@ -54,4 +56,44 @@ fn where_the_store_was_not_accepted_evidence_that_forks_there_may_need_stays() {
     assert!(told.starts_with("proof: an open fork on another machine may refer to its evidence: "), "{told}");
     assert!(told.ends_with("; `flow remote use git:origin` accepts it"), "{told}");
     assert!(!laptop.run_dir("plain").exists());
+}
+
+#[test]
+fn a_command_whose_run_goes_into_the_store_while_it_runs_has_its_end_recorded() {
+    let Team { laptop, server, .. } = &Team::sharing();
+    laptop.flow(["start", "debug", "--local", "--id", "r1"]).ok();
+    let flow = laptop.flow_command().get_program().to_owned();
+    let mut command = laptop.flow_command();
+    command.args(["exec", "--run-id", "r1", "--id", "e1", "--"]).arg(flow).args(["remote", "push", "r1"]);
+    run(command, "").ok();
+    let shown = server.flow(["show", "r1", "--json"]).ok().json();
+    assert_eq!(shown["state"]["completed_activities"], json!(["e1"]));
+    assert_eq!(laptop.flow(["resume", "r1", "--json"]).ok().json()["verdict"], "continue");
+}
+
+#[test]
+fn records_that_wait_while_their_run_goes_into_the_store_are_recorded_there() {
+    let Team { laptop, .. } = &Team::sharing();
+    for round in 0..4 {
+        let id = format!("r{round}");
+        laptop.flow(["start", "debug", "--local", "--another", "--id", &id]).ok();
+        let mut writers = Vec::new();
+        for n in 0..8 {
+            if n == 3 {
+                let mut command = laptop.flow_command();
+                command.args(["remote", "push", &id]);
+                writers.push(spawned(command));
+            }
+            let mut command = laptop.flow_command();
+            command.args(["record-activity", "--run-id", &id, "--status", "passed", "--id", &format!("a{n}")]);
+            writers.push(spawned(command));
+        }
+        for writer in writers {
+            answered(writer).ok();
+        }
+        let done = laptop.flow(["show", &id, "--json"]).ok().json();
+        assert_eq!(done["state"]["completed_activities"].as_array().map(Vec::len), Some(8), "{done}");
+        assert_eq!(log(laptop, &id).lines().count(), 9);
+        laptop.flow(["verify", &id]).ok();
+    }
 }

@@ -63,6 +63,9 @@ pub(crate) fn is_elsewhere(project: &OpenedProject, run: &dyn StoredRun) -> bool
 
 /// The error for a run whose files git [may have removed](may_be_elsewhere) from this checkout.
 pub(crate) fn elsewhere(project: &OpenedProject, run: &dyn StoredRun) -> Error {
+    if has_moved(project, run) {
+        return empty(project, run);
+    }
     // A commit in which it is pruned: git leaves what it ignores, such as the lock.
     match project.runs().pruned(run.id()) {
         Ok(Some(pruned)) => return pruned.refusal().into(),
@@ -97,14 +100,24 @@ pub(crate) fn in_git(project: &OpenedProject, id: &RunId) -> Option<Error> {
     if places.is_empty() { None } else { Some(Error::Elsewhere { run: id.clone(), places }) }
 }
 
+/// Whether a run of this checkout went into the store that machines share since it was opened.
+pub(crate) fn has_moved(project: &OpenedProject, run: &dyn StoredRun) -> bool {
+    let is_copy = run.as_of().is_some();
+    !is_copy && project.runs().copies_with(run.id()).is_some() && matches!(run.last(), Ok(Seq(0)))
+}
+
 /// The error for a run whose files are nowhere.
 pub(crate) fn empty(project: &OpenedProject, run: &dyn StoredRun) -> Error {
+    if has_moved(project, run) {
+        let message = format!("run {} went into the store that machines share since it was opened", run.id());
+        return Problem::new(Kind::Held, "log_replaced", message).help("try again; nothing was written").into();
+    }
     let at = run.address(Document::Run);
     let message = format!("{at} has neither a run.yaml nor a log that could rebuild it");
     // git never has copies.
     let help = match project.runs().copies_with(run.id()) {
-        Some(_) => "remove the directory; what is shared of the run comes again",
-        None => "bring run.yaml or events.jsonl back with git, or move the directory away",
+        Some(_) => Suggestion::flow("remote fetch").value(run.id()) + " brings what is shared of it",
+        None => "bring run.yaml or events.jsonl back with git, or move the directory away".into(),
     };
     Problem::new(Kind::Damaged, "run_empty", message).help(help).into()
 }

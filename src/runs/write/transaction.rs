@@ -31,7 +31,7 @@ use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
 use crate::runs::here::{interview_command, named_here};
 use crate::runs::open::checkout::{
-    elsewhere, may_be_elsewhere, refuse_joined, refuse_log_elsewhere, refuse_what_git_has,
+    elsewhere, has_moved, may_be_elsewhere, refuse_joined, refuse_log_elsewhere, refuse_what_git_has,
 };
 use crate::runs::open::fault::refusal;
 use crate::runs::open::name::refuse_pruned;
@@ -111,7 +111,9 @@ pub(crate) fn transact_as<T>(
     let mut proofs = None;
     let mut looks = 0;
     let mut lost_races = 0;
+    let mut moved: Option<Box<dyn StoredRun>> = None;
     let outcome = loop {
+        let run = moved.as_deref().unwrap_or(run);
         let mut is_certain = false;
         let left = request.wait.saturating_sub(started.elapsed());
         let request_now = WriteRequest { wait: left, ..request.clone() };
@@ -134,6 +136,10 @@ pub(crate) fn transact_as<T>(
             }
             Err(error) => Err(or_pruned(project, run, error)),
         };
+        if done.is_err() && has_moved(project, run) {
+            moved = Some(project.runs().open(run.id())?);
+            continue;
+        }
         let is_from_old_copy = match &done {
             Err(Error::Store(StoreError::Conflict { run: contested, .. })) => {
                 lost_races += 1;

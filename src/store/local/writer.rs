@@ -78,7 +78,7 @@ impl LockedRun<'_> {
     }
 
     /// Moves everything that the run has into quarantine, and returns where that is.
-    pub(in crate::store) fn set_contents_aside(self, now: Timestamp) -> Result<PathBuf> {
+    pub(in crate::store) fn set_contents_aside(&self, now: Timestamp) -> Result<PathBuf> {
         let dir = &self.run.dir;
         // The log last: without it the others look like those of a copy that is behind.
         for name in [RUN_FILE, ACTIVITIES, LOG] {

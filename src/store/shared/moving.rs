@@ -71,6 +71,7 @@ impl Copies {
         let locked = match local.as_ref().map(|local| local.lock(request)) {
             // Another process has moved it meanwhile.
             None | Some(Err(StoreError::Replaced { .. })) => None,
+            Some(Err(error)) if error.is_not_found() => None,
             Some(locked) => Some(locked?),
         };
         let local = local.as_ref().filter(|_| locked.is_some());
@@ -90,7 +91,7 @@ impl Copies {
             sent => sent?,
         }
         let lines = &source.lines;
-        if let (Some(locked), Some(local), Some(copy)) = (locked, local, self.existing(id)?) {
+        if let (Some(locked), Some(local), Some(copy)) = (&locked, local, self.existing(id)?) {
             let has_moved = match local.log_bytes()? {
                 Some(bytes) => lines.as_bytes().starts_with(&own_lines(&bytes)),
                 // A process that died after the log was put aside.

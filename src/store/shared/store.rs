@@ -281,13 +281,16 @@ impl RunStore for Shared {
     }
 
     fn open(&self, id: &RunId) -> Result<Box<dyn StoredRun>> {
-        match self.copies.existing(id)? {
-            Some(copy) => {
-                let is_lost = self.seen.lock().unwrap_or_else(PoisonError::into_inner).lost.contains(id);
-                Ok(Box::new(SharedRun::new(Arc::clone(&self.copies), copy, self.as_of(), is_lost)))
-            }
-            None => self.copies.here.open(id),
-        }
+        let copy = match self.copies.existing(id)? {
+            Some(copy) => copy,
+            None => match self.copies.here.open(id) {
+                // It may have moved into the store meanwhile.
+                Err(error) if error.is_not_found() => self.copies.existing(id)?.ok_or(error)?,
+                opened => return opened,
+            },
+        };
+        let is_lost = self.seen.lock().unwrap_or_else(PoisonError::into_inner).lost.contains(id);
+        Ok(Box::new(SharedRun::new(Arc::clone(&self.copies), copy, self.as_of(), is_lost)))
     }
 
     fn stamps(&self, ids: Option<&[RunId]>, due: &dyn Fn(&RunId) -> bool) -> Result<Vec<(RunId, RunStamp)>> {
