@@ -12,7 +12,7 @@ use crate::runs::open::checkout::{elsewhere, may_be_elsewhere};
 use crate::runs::open::listing::for_listing;
 use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::select::select_run;
-use crate::runs::open::shared::ask_store;
+use crate::runs::open::shared::StoreAnswer;
 use crate::store::{LogScan, ReadPosition, RefreshScope, StoredRun};
 
 /// Which events to read.
@@ -89,8 +89,9 @@ pub fn follow(cx: &Context, request: &LogRequest) -> Result<Follow> {
 /// The run, and what a reader should know if machines share it.
 fn logged_run(cx: &Context, request: &LogRequest) -> Result<(Box<dyn StoredRun>, Vec<String>)> {
     let project = cx.project()?;
-    let mut warnings = ask_store(&project, RefreshScope::All);
+    let asked = StoreAnswer::now(&project, RefreshScope::All);
     let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
+    let mut warnings = asked.about(&project, &*run);
     // Its directory is here, but git has its log on another branch: no log would look like an empty one.
     if may_be_elsewhere(&project, &*run) {
         return Err(elsewhere(&project, &*run));

@@ -17,7 +17,7 @@ use crate::runs::look::outlook::{Definitions, OpenedRun, comes_before, outlook, 
 use crate::runs::open::damage::see_committed;
 use crate::runs::open::proof::{Proofs, evidence_states};
 use crate::runs::open::select::select_run;
-use crate::runs::open::shared::ask_store;
+use crate::runs::open::shared::StoreAnswer;
 use crate::runs::open::view::{View, for_reading};
 use crate::runs::write::claim::hold_state;
 use crate::runs::write::exec::obstacle::obstacle;
@@ -125,7 +125,7 @@ pub struct ClaimedWork {
 /// [`NoSuchRun`](crate::runs::Error::NoSuchRun), and those of reading a run.
 pub fn verify_evidence(cx: &Context, request: &VerifyEvidenceRequest) -> Result<VerifyEvidenceReport> {
     let project = cx.project()?;
-    let asked = ask_store(&project, RefreshScope::All);
+    let asked = StoreAnswer::now(&project, RefreshScope::All);
     let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
     let mut view = for_reading(&project, &*run)?;
     see_committed(&project, &*run, &mut view);
@@ -159,7 +159,7 @@ pub fn verify_evidence(cx: &Context, request: &VerifyEvidenceRequest) -> Result<
         }
     }
     notes.extend(required_since(&project, &view));
-    notes.extend(asked);
+    notes.extend(asked.about(&project, &*run));
     Ok(VerifyEvidenceReport { run_id: run.id().clone(), ok, required, evidence, claimed, damage, notes })
 }
 

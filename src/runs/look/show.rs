@@ -15,7 +15,7 @@ use crate::runs::look::seen::{SeenEvidence, seen_evidence};
 use crate::runs::open::damage::notes_of;
 use crate::runs::open::listing::head_of;
 use crate::runs::open::select::select_run;
-use crate::runs::open::shared::{Sharing, ask_store};
+use crate::runs::open::shared::{Sharing, StoreAnswer};
 use crate::runs::open::view::{View, for_reading};
 use crate::store::RefreshScope;
 
@@ -174,12 +174,12 @@ pub struct ShowRequest {
 /// [`NoSuchRun`](crate::runs::Error::NoSuchRun), `event_not_found`, and those of reading a run.
 pub fn show(cx: &Context, request: &ShowRequest) -> Result<ShowReport> {
     let project = cx.project()?;
-    let asked = ask_store(&project, RefreshScope::All);
+    let asked = StoreAnswer::now(&project, RefreshScope::All);
     let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
     let mut view = for_reading(&project, &*run)?;
     let sharing = Sharing::of(project.runs(), &*run);
     if sharing.is_some() {
-        view.notes.extend(asked);
+        view.notes.extend(asked.about(&project, &*run));
     }
     view.notes = notes_of(&project, &*run, &view);
     if let Some(at) = request.at {

@@ -96,26 +96,60 @@ impl Sharing {
     }
 }
 
+/// What the store answered a reader.
+#[derive(Debug, Default)]
+pub(in crate::runs) struct StoreAnswer {
+    notes: Vec<String>,
+    /// Why it did not answer.
+    failed: Option<Error>,
+}
+
+impl StoreAnswer {
+    /// Brings the copies of shared runs up to date, unless the caller must not wait for a network.
+    pub(in crate::runs) fn now(project: &OpenedProject, scope: RefreshScope) -> Self {
+        if let Some(why) = not_accepted(project) {
+            return Self { notes: vec![why], failed: None };
+        }
+        if project.runs().shared_at().is_none() {
+            // Without the configuration it is not known whether there is a store.
+            return match project.catalog().store() {
+                Ok(_) => Self::default(),
+                Err(error) => {
+                    Self { notes: vec![format!("{}; shared runs are not seen", error.one_line())], failed: None }
+                }
+            };
+        }
+        if project.cx.options.is_offline {
+            return Self::default();
+        }
+        match refresh(project, scope) {
+            Ok(notes) => Self { notes, failed: None },
+            Err(error) => Self { notes: Vec::new(), failed: Some(error) },
+        }
+    }
+
+    /// What a reader should know who is shown this run: where the store did not answer, as of which event it is.
+    pub(in crate::runs) fn about(self, project: &OpenedProject, run: &dyn StoredRun) -> Vec<String> {
+        let as_of = Sharing::of(project.runs(), run).map(|sharing| sharing.as_of.in_words());
+        match (&self.failed, as_of) {
+            (Some(error), Some(as_of)) => vec![format!("{}; {} is shown as of {as_of}", error.one_line(), run.id())],
+            _ => self.about_all(project),
+        }
+    }
+
+    /// What a reader should know who is shown several runs.
+    fn about_all(self, project: &OpenedProject) -> Vec<String> {
+        match self.failed {
+            Some(error) => vec![unreached(project, &error)],
+            None => self.notes,
+        }
+    }
+}
+
 /// Brings the copies of shared runs up to date, unless the caller must not wait for a network. Returns what a reader should
 /// know.
 pub(crate) fn ask_store(project: &OpenedProject, scope: RefreshScope) -> Vec<String> {
-    if let Some(why) = not_accepted(project) {
-        return vec![why];
-    }
-    if project.runs().shared_at().is_none() {
-        // Without the configuration it is not known whether there is a store.
-        return match project.catalog().store() {
-            Ok(_) => Vec::new(),
-            Err(error) => vec![format!("{}; shared runs are not seen", error.one_line())],
-        };
-    }
-    if project.cx.options.is_offline {
-        return Vec::new();
-    }
-    match refresh(project, scope) {
-        Ok(told) => told,
-        Err(error) => vec![unreached(project, &error)],
-    }
+    StoreAnswer::now(project, scope).about_all(project)
 }
 
 /// As [`ask_store`], for a command that then writes to the store: it waits as long as that one does. Returns also why the store
