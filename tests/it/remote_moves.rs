@@ -97,3 +97,20 @@ fn records_that_wait_while_their_run_goes_into_the_store_are_recorded_there() {
         laptop.flow(["verify", &id]).ok();
     }
 }
+
+#[test]
+fn evidence_that_a_fork_took_over_is_asked_for_as_that_of_its_parent() {
+    let team = Team::sharing();
+    let Team { laptop, server, .. } = &team;
+    laptop.flow(["start", "debug", "--id", "parent"]).ok();
+    laptop.flow(["exec", "--run-id", "parent", "--id", "e1", "--", "echo", "proof"]).ok();
+    laptop.flow(["fork", "parent", "--id", "fork"]).ok();
+    for run in ["parent", "fork"] {
+        let listed = server.flow(["evidence", run, "--json"]).ok().json();
+        let item = &listed["evidence"][0];
+        assert_eq!((&item["run_id"], &item["exists"]), (&json!("parent"), &json!(true)), "{listed}");
+    }
+    let told = team.without_hub(|| server.flow(["evidence", "fork"]).ok());
+    let all = told.stdout.clone() + &told.stderr;
+    assert!(all.contains("git:origin was not reached: ") && all.contains("; fork is shown as of event 1 ("), "{all}");
+}

@@ -1,7 +1,6 @@
 //! `evidence`: what runs refer to as evidence and artifacts, and whether it is there; and the content of these files.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
 use schemars::JsonSchema;
@@ -16,11 +15,11 @@ use crate::runs::error::{Error, Result};
 use crate::runs::look::outlook::OpenedRun;
 use crate::runs::look::seen::{SeenEvidence, seen_evidence};
 use crate::runs::look::show::{ArtifactKind, ShownArtifact, artifacts, features};
-use crate::runs::open::kept::EvidenceSources;
+use crate::runs::open::kept::{EvidenceSources, files_here, files_in_reach, kept_in_store};
 use crate::runs::open::reading::{Unreadable, read_runs};
 use crate::runs::open::reference::{DIRECTORY, Referent, is_web, referent};
 use crate::runs::open::select::select_run;
-use crate::runs::open::shared::{ask_store, request_to_read};
+use crate::runs::open::shared::{StoreAnswer, ask_store, request_to_read};
 use crate::runs::open::view::for_reading;
 use crate::store::{BroughtEvidence, RefreshScope, StoreError, StoredRun, WriteRequest};
 
@@ -132,12 +131,14 @@ pub enum EvidenceFile {
 /// [`NoSuchRun`](crate::runs::Error::NoSuchRun), and those of reading a run.
 pub fn evidence(cx: &Context, request: &EvidenceRequest) -> Result<EvidenceReport> {
     let project = cx.project()?;
-    let mut notes = ask_store(&project, RefreshScope::All);
     if request.all || request.feature.is_some() {
+        let notes = ask_store(&project, RefreshScope::All);
         let all = evidence_of_all(&project, request.feature.as_deref())?;
         return Ok(EvidenceReport { notes, ..all });
     }
+    let asked = StoreAnswer::now(&project, RefreshScope::All);
     let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
+    let mut notes = asked.about(&project, &*run);
     let view = for_reading(&project, &*run)?;
     let evidence = evidence_of(&project, &*run, view.history.attempts(), &artifacts(&view))?;
     let seen = seen_evidence(&project, &*run, &view.history)?;
@@ -173,16 +174,9 @@ pub(in crate::runs) fn evidence_of<'a>(
     activities: impl IntoIterator<Item = &'a Attempt>,
     artifacts: &[ShownArtifact],
 ) -> Result<Vec<EvidenceItem>> {
-    let mut unnamed: BTreeMap<String, u64> = run.evidence()?.into_iter().collect();
-    let mut files = unnamed.clone();
-    for (name, kept) in kept_elsewhere(run)? {
-        // It comes from the store when someone reads it, unless it is longer than what a store keeps.
-        if kept.bytes <= run.evidence_limit() as u64 {
-            files.entry(name).or_insert(kept.bytes);
-        }
-    }
+    let mut unnamed = files_here(run)?;
     let mut found = Vec::new();
-    let mut keepers = EvidenceSources::of(project, run, &files);
+    let mut keepers = EvidenceSources::of(project, run, files_in_reach)?;
     for attempt in activities {
         if attempt.evidence.is_empty() {
             continue;
@@ -215,26 +209,12 @@ pub(in crate::runs) fn evidence_of<'a>(
     Ok(found)
 }
 
-/// The files of evidence that the store of a shared run has, as they were recorded last.
-fn kept_elsewhere(run: &dyn StoredRun) -> Result<BTreeMap<String, KeptEvidence>> {
-    let mut kept = BTreeMap::new();
-    if run.as_of().is_none() {
-        return Ok(kept);
-    }
-    for event in run.log()?.events() {
-        for file in event.kind.records().iter().flat_map(|record| &record.evidence) {
-            kept.insert(file.name.clone(), file.clone());
-        }
-    }
-    Ok(kept)
-}
-
 /// Brings the evidence of a shared run that other machines recorded.
 ///
 /// # Errors
 /// `store_not_reached`, and those of reading the run.
 pub(crate) fn bring_evidence(run: &dyn StoredRun, request: &WriteRequest) -> Result<BroughtEvidence> {
-    let wanted: Vec<KeptEvidence> = kept_elsewhere(run)?.into_values().collect();
+    let wanted: Vec<KeptEvidence> = kept_in_store(run)?.into_values().collect();
     Ok(run.bring_evidence(&wanted, request)?)
 }
 
@@ -384,7 +364,7 @@ fn read_evidence(opened: OpenedRun<'_>, name: &str, offset: u64, limit: usize) -
     if !matches!(here, Ok(None)) || run.as_of().is_none() || opened.project.cx.options.is_offline {
         return Ok(here);
     }
-    let Some(kept) = kept_elsewhere(run)?.remove(name) else { return Ok(here) };
+    let Some(kept) = kept_in_store(run)?.remove(name) else { return Ok(here) };
     run.bring_evidence(&[kept], &request_to_read(opened.project)?)?;
     Ok(run.read_evidence(name, offset, limit))
 }

@@ -12,7 +12,7 @@ use crate::machine::Requirement;
 use crate::model::{ActivityStatus, Number, TreeSnapshot};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
-use crate::runs::open::kept::{EvidenceSource, EvidenceSources};
+use crate::runs::open::kept::{EvidenceSource, EvidenceSources, files_here};
 use crate::runs::open::own_files::{own_directories, own_of_others};
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::reference::DIRECTORY;
@@ -37,8 +37,7 @@ pub(in crate::runs) fn evidence_states(
         return Ok(states);
     }
     let only_inputs = project.cx.git.top(project.root()).is_none();
-    let kept: BTreeMap<String, u64> = run.evidence()?.into_iter().collect();
-    let mut keepers = EvidenceSources::of(project, run, &kept);
+    let mut keepers = EvidenceSources::of(project, run, files_here)?;
     // Most commands name the same inputs, or none.
     let mut nows: BTreeMap<&[String], PresentCheckout<'_>> = BTreeMap::new();
     for attempt in ended {
