@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::remote::{Team, log};
+use crate::remote::{Team, log, record};
 use crate::support::{Sandbox, answered, run, spawned};
 
 /// A run of this checkout alone, with evidence.
@@ -113,4 +113,21 @@ fn evidence_that_a_fork_took_over_is_asked_for_as_that_of_its_parent() {
     let told = team.without_hub(|| server.flow(["evidence", "fork"]).ok());
     let all = told.stdout.clone() + &told.stderr;
     assert!(all.contains("git:origin was not reached: ") && all.contains("; fork is shown as of event 1 ("), "{all}");
+}
+
+#[test]
+fn a_report_has_the_same_bytes_whether_or_not_the_store_is_reached() {
+    let team = Team::sharing();
+    let laptop = &team.laptop;
+    laptop.flow(["start", "debug", "--id", "r1"]).ok();
+    record(laptop, "r1", "one").ok();
+    for format in ["md", "json"] {
+        let args = ["report", "r1", "--format", format];
+        let here = laptop.flow(args).ok();
+        assert_eq!(here.stderr, "");
+        let away = team.without_hub(|| laptop.flow(args).ok());
+        assert_eq!(away.stdout, here.stdout);
+        assert!(away.stderr.starts_with("warning: git:origin was not reached: "), "{}", away.stderr);
+        assert!(away.stderr.contains("; r1 is shown as of event 2 ("), "{}", away.stderr);
+    }
 }

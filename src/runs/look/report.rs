@@ -16,7 +16,7 @@ use crate::runs::look::show::{ShownApproval, ShownSkip, ShownUnit, approvals, sk
 use crate::runs::open::damage::notes_of;
 use crate::runs::open::listing::head_of;
 use crate::runs::open::select::select_run;
-use crate::runs::open::shared::ask_store;
+use crate::runs::open::shared::StoreAnswer;
 use crate::runs::open::view::{View, for_reading};
 use crate::store::RefreshScope;
 
@@ -76,6 +76,10 @@ pub struct WorkReport {
     pub usage: RunUsage,
     /// What is odd about the files of the run, such as an edit that no event has.
     pub notes: Vec<String>,
+    /// What the caller should know of the way to the store: no part of the report, which has the same bytes whether or not that was
+    /// reached.
+    #[serde(skip)]
+    pub asked: Vec<String>,
 }
 
 /// The last record of an activity.
@@ -130,7 +134,7 @@ pub struct ReportedQuestion {
 /// Those of reading a run.
 pub fn work_report(cx: &Context, request: &WorkReportRequest) -> Result<WorkReport> {
     let project = cx.project()?;
-    let asked = ask_store(&project, RefreshScope::All);
+    let asked = StoreAnswer::now(&project, RefreshScope::All);
     let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
     let view = for_reading(&project, &*run)?;
     let document = view.history.state().document();
@@ -172,7 +176,6 @@ pub fn work_report(cx: &Context, request: &WorkReportRequest) -> Result<WorkRepo
     let mut notes = notes_of(&project, &*run, &view);
     notes.extend(view.history.dropped_requirements());
     notes.extend(view.history.losses());
-    notes.extend(asked);
     Ok(WorkReport {
         run_id: run.id().clone(),
         workflow: document.workflow.clone(),
@@ -195,6 +198,7 @@ pub fn work_report(cx: &Context, request: &WorkReportRequest) -> Result<WorkRepo
         questions: questions.collect(),
         usage: view.history.usage(),
         notes,
+        asked: asked.about(&project, &*run),
     })
 }
 
