@@ -131,3 +131,23 @@ fn a_report_has_the_same_bytes_whether_or_not_the_store_is_reached() {
         assert!(away.stderr.contains("; r1 is shown as of event 2 ("), "{}", away.stderr);
     }
 }
+
+#[test]
+fn a_shared_run_whose_id_was_that_of_a_run_that_was_pruned_here_is_found() {
+    let Team { laptop, server, .. } = &Team::sharing();
+    for (id, report) in [("p1", false), ("p2", true)] {
+        laptop.flow(["start", "debug", "--local", "--another", "--id", id]).ok();
+        laptop.flow(["cancel", id]).ok();
+        laptop.flow(["prune", "--older-than", "0d", "--yes"]).ok();
+        assert_eq!(laptop.flow(["show", id, "--json"]).exits(3).error()["code"], "run_pruned");
+        server.flow(["start", "build", "--another", "--id", id]).ok();
+        if report {
+            let data = json!({ "status": "running" }).to_string();
+            let emit = ["emit", "--workflow", "build", "--run-id", id, "--type", "status_change"];
+            laptop.flow(emit.iter().chain(&["--step", "requirements", "--data", &data])).ok();
+        } else {
+            record(laptop, id, "one").ok();
+        }
+        assert_eq!(log(laptop, id).lines().count(), 2);
+    }
+}

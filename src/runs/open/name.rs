@@ -14,7 +14,7 @@ use crate::runs::open::sparse::{refuse_left_out_name, refuse_left_out_run};
 use crate::runs::open::worktrees::{in_other_worktrees, place_name};
 use crate::runs::path::path_argument;
 use crate::runs::user_state::git_state;
-use crate::store::{Project, RefreshScope, StoredRun};
+use crate::store::{Project, RefreshScope, StoreError, StoredRun};
 
 /// The name for the run that was started last, even if it is over.
 pub(crate) const LATEST: &str = "@latest";
@@ -31,7 +31,7 @@ pub(crate) enum Purpose {
 /// Opens the run that `given` names: its id; the issue or pull request that it is about; the beginning of its id; the end of
 /// its id, behind a `-`; or [`LATEST`]. The first of these that fits a run counts. An open run comes before those that
 /// are over, except for [`LATEST`].
-/// A run that is not known here may be shared, so the store is asked then.
+/// A run that is not known here, or was pruned here, may be shared, so the store is asked then.
 /// One that was removed from the checkout, is on another branch or in the stash is named with what brings it back.
 pub(crate) fn open_run(project: &OpenedProject, given: &str, purpose: Purpose) -> Result<Box<dyn StoredRun>> {
     let found = find_run(project, given, purpose);
@@ -47,14 +47,20 @@ pub(crate) fn open_run(project: &OpenedProject, given: &str, purpose: Purpose) -
 /// As [`open_run`], without starting git for a name that nothing fits: hooks look for runs of other projects.
 pub(crate) fn find_run(project: &OpenedProject, given: &str, purpose: Purpose) -> Result<Box<dyn StoredRun>> {
     match open_known_run(project, given, purpose) {
-        Err(Error::NoSuchRun { .. }) if brings_news(project, RefreshScope::All)? => {
+        Err(error) if is_not_here(&error) && brings_news(project, RefreshScope::All)? => {
             match open_known_run(project, given, purpose) {
-                Err(Error::NoSuchRun { .. }) if is_unlisted(project, given)? => open_known_run(project, given, purpose),
+                Err(error) if is_not_here(&error) && is_unlisted(project, given)? => {
+                    open_known_run(project, given, purpose)
+                }
                 found => found,
             }
         }
         found => found,
     }
+}
+
+fn is_not_here(error: &Error) -> bool {
+    matches!(error, Error::NoSuchRun { .. } | Error::Store(StoreError::Pruned { .. }))
 }
 
 /// Whether this is the whole id of a run that the store has and does not list. Its copy is here then.
@@ -157,6 +163,14 @@ pub(crate) fn refuse_pruned(project: &Project, id: &RunId) -> Result<()> {
     match project.runs().pruned(id)? {
         Some(pruned) => Err(pruned.refusal().into()),
         None => Ok(()),
+    }
+}
+
+/// The same, unless machines share a run of this id, which the store is asked for.
+pub(in crate::runs) fn refuse_pruned_here(project: &OpenedProject, id: &RunId) -> Result<()> {
+    match refuse_pruned(project, id) {
+        Err(_) if brings_news(project, RefreshScope::All)? && project.runs().copies_with(id).is_some() => Ok(()),
+        refused => refused,
     }
 }
 

@@ -14,7 +14,7 @@ use crate::model::{
 };
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
-use crate::runs::open::name::{Purpose, open_run, open_run_exactly, refuse_name_of_open, refuse_pruned};
+use crate::runs::open::name::{Purpose, open_run, open_run_exactly, refuse_name_of_open, refuse_pruned_here};
 use crate::runs::open::shared::{ask_store, brings_news, refuse_id_of_shared};
 use crate::runs::write::batch::in_batch;
 use crate::runs::write::begun::{note_workers, refuse_left_at_work};
@@ -97,7 +97,7 @@ pub(crate) fn emit_by(cx: &Context, request: &EmitRequest, reporter: &Reporter<'
                 if request.local && brings_news(project, RefreshScope::All).unwrap_or(false) {
                     refuse_shared(project, &asked)?;
                 }
-                refuse_pruned(project, &asked.run)?;
+                refuse_pruned_here(project, &asked.run)?;
             }
             Err(error) => return Err(error.into()),
         }
