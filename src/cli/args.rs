@@ -433,7 +433,7 @@ pub(super) struct ForkArgs {
     /// The session that holds the fork [env: FLOW_SESSION]
     #[arg(long, value_name = "ID")]
     pub(super) session: Option<SessionId>,
-    /// Fork it in this checkout alone, where the project shares its runs
+    /// Fork a shared run in this checkout alone, where the fork of any other run is already
     #[arg(long)]
     pub(super) local: bool,
 }

@@ -1,6 +1,6 @@
 //! Runs of a checkout beside shared ones: what goes into the store while others write it, and what forks elsewhere need.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::remote::{Team, log, record};
 use crate::support::{Sandbox, answered, run, spawned};
@@ -150,4 +150,28 @@ fn a_shared_run_whose_id_was_that_of_a_run_that_was_pruned_here_is_found() {
         }
         assert_eq!(log(laptop, id).lines().count(), 2);
     }
+}
+
+#[test]
+fn a_fork_is_where_its_parent_is() {
+    let team = Team::sharing();
+    let Team { laptop, server, .. } = &team;
+    laptop.flow(["start", "debug", "--local", "--id", "here"]).ok();
+    laptop.flow(["start", "debug", "--another", "--id", "there"]).ok();
+    let fork = |run: &str, id: &str| laptop.flow(["fork", run, "--id", id]).ok();
+    let told = team.without_hub(|| fork("here", "f1")).stderr;
+    assert!(!told.contains("shared in git:origin"), "{told}");
+    let told = fork("there", "f2").stderr;
+    assert!(told.ends_with("with 0 completed activities; it is shared in git:origin\n"), "{told}");
+    laptop.flow(["fork", "there", "--id", "f3", "--local"]).ok();
+    // Once more, it is the same fork.
+    for (run, id) in [("here", "f1"), ("there", "f2")] {
+        let again = laptop.flow(["fork", run, "--id", id, "--json"]).ok().json();
+        assert_eq!(again["created"], false, "{again}");
+        assert_eq!(again["store"], if id == "f1" { Value::Null } else { json!("git:origin") });
+    }
+    for (id, is_here) in [("f1", true), ("f2", false), ("f3", true)] {
+        assert_eq!(laptop.run_dir(id).exists(), is_here, "{id}");
+    }
+    assert_eq!(crate::remote::ids(server), ["f2", "there"]);
 }

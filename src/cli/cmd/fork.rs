@@ -21,5 +21,7 @@ fn in_words(report: &ForkReport) -> String {
     let made = if *created { "goes on from" } else { "was made already, and goes on from" };
     let place = phase.as_ref().map(|phase| format!(", in phase {phase}")).unwrap_or_default();
     let activities = if *completed == 1 { "activity" } else { "activities" };
-    format!("{run_id} {made} event {} of {}{place}, with {completed} completed {activities}\n", from.seq, from.run_id)
+    let store = report.store.as_ref().map(|store| format!("; it is shared in {store}")).unwrap_or_default();
+    let (seq, parent) = (from.seq, &from.run_id);
+    format!("{run_id} {made} event {seq} of {parent}{place}, with {completed} completed {activities}{store}\n")
 }

@@ -50,7 +50,7 @@ pub struct ForkRequest {
     /// The session that forks the run and holds the fork.
     #[serde(default)]
     pub session: Option<SessionId>,
-    /// In this checkout alone, if the project shares its runs.
+    /// In this checkout alone, also if the run is shared.
     #[serde(default)]
     pub local: bool,
 }
@@ -62,6 +62,8 @@ pub struct ForkReport {
     pub run_id: RunId,
     /// Its directory, relative to the project.
     pub path: String,
+    /// The store in which machines share it; none for one of this checkout alone.
+    pub store: Option<String>,
     /// The run, and the event, after which it goes on.
     pub forked_from: ForkPoint,
     /// Its workflow.
@@ -87,7 +89,7 @@ pub struct ForkReport {
 }
 
 /// Creates a run that goes on from an event of another one, which stays as it is. It has all that it needs of the other run
-/// but the files of evidence.
+/// but the files of evidence, and so is shared only if that one is.
 ///
 /// # Errors
 /// [`Error::NoSuchRun`], `event_not_found`, those of reading a run, `run_exists` if the id belongs to another run,
@@ -101,10 +103,15 @@ pub fn fork(cx: &Context, request: &ForkRequest) -> Result<ForkReport> {
     if request.reason.as_ref().is_some_and(|reason| reason.trim().is_empty()) {
         return Err(Error::refused(parent.id(), Refusal::ReasonMissing));
     }
+    // Where the project names a store that was not accepted, no run begins here without --local.
+    let is_local = parent.as_of().is_none() && project.runs().not_accepted().is_none();
+    let request = &ForkRequest { local: request.local || is_local, ..request.clone() };
     if let Some(known) = known_fork(&project, request, parent.id())? {
         return Ok(known);
     }
-    unreached.map_or(Ok(()), Err)?;
+    if !request.local {
+        unreached.map_or(Ok(()), Err)?;
+    }
     if let Some(id) = &request.id {
         cx.refuse_id_in_git(project.root(), id)?;
         refuse_same_but_for_case(&project, id)?;
@@ -114,13 +121,7 @@ pub fn fork(cx: &Context, request: &ForkRequest) -> Result<ForkReport> {
     let (token, holder) = (token_of_new_run(cx, &caller, now)?, holder_of_new_run(&project, &caller)?);
     let base = fork_id(request, parent.id(), now)?;
     let mut document = view.history.forked(base.clone(), now, caller.session.clone());
-    let here = context_of(&project, &StartRequest::default(), None);
-    // The fork is made in the checkout of today.
-    for key in ["branch", "head"] {
-        if let Some(value) = here.get(key) {
-            document.context.insert(key.to_owned(), value.clone());
-        }
-    }
+    note_checkout(&project, &mut document);
     let machine = view.machine.take();
     let started = RunForked {
         parent: point,
@@ -166,6 +167,16 @@ pub fn fork(cx: &Context, request: &ForkRequest) -> Result<ForkReport> {
     warnings.extend(journal::note(&project, state.document(), now));
     warnings.extend(interviews.iter().map(|document| stays_with(parent.id(), document, run.id())));
     Ok(report_of(&project, &*run, state.document(), token, warnings))
+}
+
+/// Notes the checkout of today, in which the fork is made.
+fn note_checkout(project: &OpenedProject, fork: &mut RunDocument) {
+    let here = context_of(project, &StartRequest::default(), None);
+    for key in ["branch", "head"] {
+        if let Some(value) = here.get(key) {
+            fork.context.insert(key.to_owned(), value.clone());
+        }
+    }
 }
 
 /// What a reader is told of the store, and why it did not answer. A fork of this checkout alone goes on without it.
@@ -312,6 +323,7 @@ fn report_of(
     ForkReport {
         run_id: document.id.clone(),
         path: run.address(Document::Run).from(project.root()),
+        store: run.as_of().and(project.runs().shared_at()).map(|at| at.to_string()),
         forked_from: state.forked_from.clone().expect("BUG: a fork of nothing"),
         workflow: document.workflow.clone(),
         phase: state.current_phase.clone(),
