@@ -562,7 +562,7 @@ fn evidence_goes_with_the_record_that_names_it() {
     fs::write(evidence(&team.laptop).join("large.bin"), vec![7; (1 << 20) + 1]).unwrap();
     let args = ["record-activity", "--id", "test", "--evidence", "test.log", "--evidence", "evidence/large.bin"];
     let told = team.laptop.flow(args).ok().stderr;
-    insta::assert_snapshot!(told, @"warning: evidence/large.bin is 1048577 bytes long, and up to 1048576 are kept with a record: its content can change unseen");
+    insta::assert_snapshot!(told, @"warning: evidence/large.bin is 1048577 bytes long, and up to 1048576 are kept with a record: its content can change unseen, and other machines do not get it");
     // The other machine knows of it, and gets it when it asks.
     team.server.flow(["resume", "r1"]).ok();
     let listed = team.server.flow(["evidence", "r1"]).ok().stdout;

@@ -30,8 +30,10 @@ impl KeptFiles {
                 continue;
             };
             if bytes > limit as u64 {
+                let elsewhere = if run.as_of().is_some() { ", and other machines do not get it" } else { "" };
                 kept.warnings.push(format!(
-                    "evidence/{name} is {bytes} bytes long, and up to {limit} are kept with a record: its content can change unseen"
+                    "evidence/{name} is {bytes} bytes long, and up to {limit} are kept with a record: its content can change \
+                     unseen{elsewhere}"
                 ));
                 continue;
             }
