@@ -11,8 +11,8 @@ use flowrun::engine::{
 use flowrun::engine::{Drift, Plan, RECENT};
 use flowrun::machine::Machine;
 use flowrun::model::{
-    Activity, ActivityId, ActivityStatus, Event, EventId, EventKind, ForkPoint, GateStatus, Number, RunForked, RunId,
-    RunStatus, Seq, StateName, Timestamp,
+    Activity, ActivityId, ActivityStatus, Event, EventId, EventKind, Execution, ForkPoint, GateStatus, Number,
+    RunForked, RunId, RunStatus, Seq, StateName, Timestamp,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -29,6 +29,7 @@ enum Deed {
         status: ActivityStatus,
         onwards: bool,
         settles: Option<&'static str>,
+        ran: Ran,
     },
     Report {
         kind: &'static str,
@@ -45,7 +46,36 @@ enum Deed {
     /// A person takes an entry off `completed_activities`.
     TakeOff(usize),
     /// So many other activities pass in a phase, after which a recap forgets what came before them.
-    Others(usize, Option<usize>),
+    Others(usize, Option<usize>, Ran),
+}
+
+/// Whether flow ran the work.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Ran {
+    /// It did not.
+    No,
+    /// As a command of the caller.
+    Own,
+    /// As a command that the project names.
+    Named(&'static str),
+}
+
+fn ran() -> impl Strategy<Value = Ran> {
+    let named = prop::sample::select(vec!["test", "lint"]).prop_map(Ran::Named);
+    prop_oneof![4 => Just(Ran::No), 2 => Just(Ran::Own), 1 => named]
+}
+
+/// What is recorded of a command that flow ran.
+fn execution(ran: Ran, has_ended: bool) -> Option<Box<Execution>> {
+    let name = match ran {
+        Ran::No => return None,
+        Ran::Own => None,
+        Ran::Named(name) => Some(name),
+    };
+    let end = json!({ "at": at(2), "status": 0, "stdout_sha256": "", "stderr_sha256": "", "output_bytes": 0 });
+    let end = has_ended.then_some(end);
+    let exec = json!({ "argv": ["true"], "name": name, "dir": ".", "started_at": at(1), "end": end });
+    Some(serde_json::from_value(exec).unwrap())
 }
 
 fn deeds() -> impl Strategy<Value = Deed> {
@@ -57,8 +87,18 @@ fn deeds() -> impl Strategy<Value = Deed> {
         prop::sample::select(ActivityStatus::ALL.to_vec()),
         any::<bool>(),
         prop::option::weighted(0.2, ids()),
+        ran(),
     )
-        .prop_map(|(id, phase, status, onwards, settles)| Deed::Record { id, phase, status, onwards, settles });
+        .prop_map(|(id, phase, status, onwards, settles, ran)| Deed::Record {
+            id,
+            phase,
+            status,
+            onwards,
+            settles,
+            ran,
+        });
+    let others = (1..2 * RECENT, prop::option::weighted(0.2, 0..5_usize), ran())
+        .prop_map(|(count, phase, ran)| Deed::Others(count, phase, ran));
     let kinds =
         vec!["status_change", "status_change", "status_change", "waiting_for_user", "user_answered", "btw_update"];
     let statuses = vec!["running", "running", "completed", "completed", "waiting", "failed", "skipped"];
@@ -72,7 +112,7 @@ fn deeds() -> impl Strategy<Value = Deed> {
         1 => prop::sample::select(vec!["block", "unblock", "complete", "reopen", "fail"]).prop_map(Deed::Status),
         1 => prop::option::of(prop::sample::select(vec!["s1", "s2"])).prop_map(Deed::Claim),
         1 => any::<usize>().prop_map(Deed::TakeOff),
-        3 => (1..2 * RECENT, prop::option::weighted(0.2, 0..5_usize)).prop_map(|(count, phase)| Deed::Others(count, phase)),
+        3 => others,
     ]
 }
 
@@ -134,13 +174,15 @@ impl Play {
         let mut caller = Caller::default();
         let reason = || Some("why".to_owned());
         let command = match deed {
-            Deed::Record { id, phase, status, onwards, settles } => {
+            Deed::Record { id, phase, status, onwards, settles, ran } => {
                 let phase = phase.map(|phase| self.phase(phase));
-                self.record(id, phase, *status, *onwards, *settles)
+                let mut record = self.record(id, phase, *status, *onwards, *settles);
+                record.exec = execution(*ran, *status != ActivityStatus::Running);
+                Command::Record(Box::new(record))
             }
             Deed::Report { .. } => return self.report(deed, &history, now),
             Deed::TakeOff(which) => return self.take_off(*which, now),
-            Deed::Others(count, phase) => return self.pass_others(*count, *phase),
+            Deed::Others(count, phase, ran) => return self.pass_others(*count, *phase, *ran),
             Deed::Decide { approves } => {
                 let approval = json!({ "by": "ada", "how": "terminal", "seen": self.events.len() });
                 let approval = serde_json::from_value(approval).unwrap();
@@ -164,7 +206,7 @@ impl Play {
     }
 
     /// So many activities pass, also in a run that was blocked or had ended.
-    fn pass_others(&mut self, count: usize, phase: Option<usize>) {
+    fn pass_others(&mut self, count: usize, phase: Option<usize>, ran: Ran) {
         let reason = || Some("why".to_owned());
         self.try_to(Command::Unblock { reason: reason() });
         self.try_to(Command::Reopen { reason: reason() });
@@ -172,7 +214,8 @@ impl Play {
             self.last = self.state.document().state.last_number;
             let id = format!("other{}", self.events.len());
             let phase = phase.map(|phase| self.phase(phase));
-            self.try_to(self.record(&id, phase, ActivityStatus::Passed, false, None));
+            let record = self.record(&id, phase, ActivityStatus::Passed, false, None);
+            self.try_to(Command::Record(Box::new(Record { exec: execution(ran, true), ..record })));
         }
     }
 
@@ -191,18 +234,18 @@ impl Play {
         status: ActivityStatus,
         onwards: bool,
         settles: Option<&str>,
-    ) -> Command {
+    ) -> Record {
         let document = json!({
             "apiVersion": "flow.synapti.ai/v1", "kind": "FlowActivity",
             "metadata": { "id": id, "phase": phase },
             "activity": { "type": "task", "status": status },
         });
-        Command::Record(Box::new(Record {
+        Record {
             advance: onwards.then_some(Advance::Next),
             skip: (id == "c").then(|| "it was agreed".to_owned()),
             settles: settles.iter().map(|id| ActivityId::new(*id).unwrap()).collect(),
             ..Record::new(Activity::new(document.as_object().unwrap().clone()).unwrap(), self.last.next())
-        }))
+        }
     }
 
     fn report(&mut self, deed: &Deed, history: &History, now: Timestamp) {
@@ -269,6 +312,11 @@ fn answers(history: &History, machine: &Machine) -> Vec<String> {
     answers.push(format!("{:?} {:?} {:?}", history.end_reason(), history.children(), history.open_workers()));
     answers.push(format!("{:?} {:?}", history.units(), history.left_undone(Some(machine))));
     answers.push(format!("{:?} {:?}", history.hold(), history.reports().is_empty()));
+    let latest = history.latest();
+    for seen in history.seen_last() {
+        answers.push(format!("{} {} {}", seen.number, seen.id, latest.contains(&seen)));
+    }
+    answers.push(format!("{} more were seen", history.seen_before()));
     for question in &history.state().document().state.questions {
         answers.push(format!("{:?} {:?}", history.document_of(question), history.number_of(question)));
     }
@@ -421,6 +469,7 @@ fn what_was_decided_at_a_gate_counts_in_a_fork_unless_the_run_had_ended_there() 
         status: ActivityStatus::Passed,
         onwards: phase == 1,
         settles: None,
+        ran: Ran::No,
     };
     for deed in [passes(0), passes(1), Deed::Decide { approves: true }] {
         play.act(&deed);
@@ -439,16 +488,17 @@ fn what_was_decided_at_a_gate_counts_in_a_fork_unless_the_run_had_ended_there() 
 #[test]
 fn what_counts_for_something_that_a_recap_keeps_is_kept_as_well() {
     use ActivityStatus::{Failed, Passed, Running};
-    let record_in = |phase, id, status| Deed::Record { id, phase, status, onwards: false, settles: None };
+    let deed = |phase, id, status, onwards, settles| Deed::Record { id, phase, status, onwards, settles, ran: Ran::No };
+    let record_in = |phase, id, status| deed(phase, id, status, false, None);
     let record = |id, status| record_in(None, id, status);
-    let onwards = || Deed::Record { id: "b", phase: None, status: Passed, onwards: true, settles: None };
+    let onwards = || deed(None, "b", Passed, true, None);
     let report =
         |step, agent, status| Deed::Report { kind: "status_change", step: Some(step), unit: None, agent, status };
-    let others = |phase| Deed::Others(RECENT + 5, phase);
+    let others = |phase| Deed::Others(RECENT + 5, phase, Ran::No);
     // The later one of two records of an activity that passed twice is withdrawn.
     let withdrawn = vec![record("a", Passed), record("a", Failed), record("a", Passed), Deed::TakeOff(1), others(None)];
     // What failed is settled by something else.
-    let settles = Deed::Record { id: "b", phase: None, status: Passed, onwards: false, settles: Some("a") };
+    let settles = deed(None, "b", Passed, false, Some("a"));
     let settled = vec![record("a", Failed), settles, others(None)];
     // Work that was begun in one phase ends in the next one.
     let ended_elsewhere = vec![record("a", Running), onwards(), record_in(Some(1), "a", Passed), others(None)];
@@ -557,6 +607,30 @@ fn a_missing_stale_torn_or_forged_recap_changes_no_answer() {
 }
 
 #[test]
+fn what_was_seen_before_much_other_work_is_told_with_and_without_a_recap() {
+    let sandbox = Sandbox::within(&quick());
+    sandbox.inside(["init"]).ok();
+    sandbox.inside(["start", "start-issue", "--id", "r1"]).ok();
+    sandbox.inside(["exec", "--run-id", "r1", "--id", "lint", "--", "true"]).ok();
+    for nth in 0..40 {
+        sandbox.inside(["record-activity", "--run-id", "r1", "--id", &format!("w{nth}")]).ok();
+    }
+    let recap = sandbox.path(".flow/.cache/recaps/r1.json");
+    let resumed = || sandbox.inside(["resume", "r1"]).ok().stdout;
+    std::fs::remove_file(&recap).unwrap();
+    let without = resumed();
+    assert!(recap.exists() && without.contains("lint"), "{without}");
+    assert_eq!(resumed(), without);
+    for nth in 0..RECENT + 5 {
+        sandbox.inside(["exec", "--run-id", "r1", "--id", &format!("x{nth}"), "--", "true"]).ok();
+    }
+    std::fs::remove_file(&recap).unwrap();
+    let without = resumed();
+    assert!(without.contains("flow saw the end of 6 commands before these: `flow evidence r1`"), "{without}");
+    assert_eq!(resumed(), without);
+}
+
+#[test]
 fn a_reader_of_a_long_run_reads_its_recap_and_the_end_of_its_log() {
     let sandbox = Sandbox::within(&quick());
     long_run(&sandbox, 200);
@@ -617,12 +691,12 @@ fn a_digest_of_another_recap_is_found_by_verify_and_misleads_no_reader() {
     long_run(&sandbox, 40);
     let wanted = told(&sandbox)[0].clone();
     // A version that left out something else named it.
-    for digest in ["10-00000000", "1:10-00000000", "8:10-00000000"] {
+    for digest in ["10-00000000", "1:10-00000000", "9:10-00000000"] {
         name_another_recap(&sandbox, digest);
         sandbox.inside(["verify", "r1"]).ok();
         assert_eq!(told(&sandbox)[0], wanted);
     }
-    name_another_recap(&sandbox, "9:10-00000000");
+    name_another_recap(&sandbox, "10:10-00000000");
     let report = sandbox.inside(["verify", "r1", "--json"]).exits(65).json();
     let why = &report["differences"][0]["why"];
     assert_eq!(why, "the recap of the run up to here has another digest", "{report}");

@@ -107,6 +107,9 @@ pub(in crate::engine) struct LeftOut {
     pub(in crate::engine) counted: Vec<Number>,
     /// How many records in a phase that failed.
     pub(in crate::engine) failures: BTreeMap<StateName, usize>,
+    /// How many records of commands of which flow saw the end. A fork of an earlier flow does not say.
+    #[serde(default)]
+    pub(in crate::engine) seen: usize,
 }
 
 /// The fold of a log, with details that the state does not have.
@@ -490,6 +493,11 @@ impl History {
         let mut earlier =
             self.attempts.iter().filter(|attempt| attempt.id == later.id && attempt.number < later.number);
         earlier.rfind(|attempt| attempt.is_seen()).filter(|seen| seen.status == ActivityStatus::Failed)
+    }
+
+    /// The records of commands of which flow saw the end.
+    pub(crate) fn seen(&self) -> Vec<&Attempt> {
+        self.attempts.iter().filter(|attempt| attempt.is_seen()).collect()
     }
 
     /// The latest record of each activity id, sorted by number.

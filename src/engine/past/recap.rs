@@ -1,8 +1,8 @@
 //! What readers need of a run's past, so that they need not read all of a long log.
 //!
 //! A recap is the fold of a log up to one event, without what no question about the present asks for: of the work that
-//! ended well, only the latest of each phase and the last entries of `completed_activities`; of everything else, what is
-//! open or decided. That event has the digest of the recap, as it has that of `run.yaml`, and a reader ignores a recap whose
+//! ended well, only the latest of each phase and the last entries of `completed_activities`; of the commands that flow ran,
+//! the last ones; of everything else, what is open or decided. That event has the digest of the recap, as it has that of `run.yaml`, and a reader ignores a recap whose
 //! digest no event has. The fold of the events behind it gives the history that the whole log gives, as far as
 //! [`resume`](crate::engine::resume) and the commands around it ask: a recap of a recap and of the events behind it is
 //! the recap of the whole log.
@@ -24,7 +24,7 @@ use crate::model::{
 
 /// The version of the form in which a recap is kept. Increase it when the form or what it leaves out changes: what another
 /// version made is neither read nor compared. Version 1 stood in no digest.
-const VERSION: u64 = 9;
+const VERSION: u64 = 10;
 /// How many of the last entries of `completed_activities` a recap keeps.
 pub const RECENT: usize = 20;
 
@@ -254,12 +254,15 @@ impl History {
         let kept = self.needed(counted, recent);
         for (at, attempt) in self.attempts.iter().enumerate() {
             // `max_iterations` counts every failure of a phase, also those that are left out.
+            if kept.contains(&at) {
+                continue;
+            }
             if let Some(phase) = &attempt.phase
                 && attempt.status == ActivityStatus::Failed
-                && !kept.contains(&at)
             {
                 *self.left_out.failures.entry(phase.clone()).or_default() += 1;
             }
+            self.left_out.seen += usize::from(attempt.is_seen());
         }
         keep(&mut self.attempts, &kept);
         // Sums are over all records, so that those of a recap could only mislead.
@@ -282,6 +285,7 @@ impl History {
         }
         needed.extend(latest.landmarks.values());
         needed.extend(latest.runs.values());
+        needed.extend(seen_last(attempts));
         // The last record tells the number before the next one, whatever it is.
         needed.extend(attempts.len().checked_sub(1));
         for &at in latest.in_phase.values() {
@@ -300,6 +304,19 @@ impl History {
                 return needed;
             }
         }
+    }
+
+    /// The records of commands of which readers of the run's present say whether what was seen still holds: the last ones of
+    /// each name in each phase, and of the ids that were seen last. So their number does not grow with the run.
+    #[must_use]
+    pub fn seen_last(&self) -> Vec<&Attempt> {
+        seen_last(&self.attempts).into_iter().map(|at| &self.attempts[at]).collect()
+    }
+
+    /// How many commands flow saw end beside [`Self::seen_last`], whose number does not grow with the run.
+    #[must_use]
+    pub fn seen_before(&self) -> usize {
+        self.left_out.seen + self.seen().len() - seen_last(&self.attempts).len()
     }
 
     fn condense_reports(&mut self) {
@@ -350,6 +367,25 @@ impl Attempt {
     fn is_good(&self, counted: &BTreeSet<Number>) -> bool {
         self.status.is_completed() && counted.contains(&self.number)
     }
+}
+
+/// The places of the records of [`History::seen_last`]. A record that is none of them does not become one later: an id or a
+/// name only comes back with a new record. So a recap of a recap has the same.
+fn seen_last(attempts: &[Attempt]) -> BTreeSet<usize> {
+    let (mut of_id, mut of_name) = (BTreeMap::new(), BTreeMap::new());
+    for (at, attempt) in attempts.iter().enumerate() {
+        if !attempt.is_seen() {
+            continue;
+        }
+        of_id.insert(attempt.id.as_str(), at);
+        if let Some(name) = attempt.names() {
+            of_name.insert((attempt.phase.as_ref(), name), at);
+        }
+    }
+    let by_age = BTreeSet::from_iter(of_id.into_values());
+    let mut places: BTreeSet<usize> = by_age.into_iter().rev().take(RECENT).collect();
+    places.extend(of_name.into_values());
+    places
 }
 
 /// Keeps what is at these places.

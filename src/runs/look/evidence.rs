@@ -141,7 +141,7 @@ pub fn evidence(cx: &Context, request: &EvidenceRequest) -> Result<EvidenceRepor
     let mut notes = asked.about(&project, &*run);
     let view = for_reading(&project, &*run)?;
     let evidence = evidence_of(&project, &*run, view.history.attempts(), &artifacts(&view))?;
-    let seen = seen_evidence(&project, &*run, &view.history)?;
+    let seen = seen_evidence(&project, &*run, &view.history, &view.history.seen())?;
     if let Some(other) = evidence.iter().find(|item| item.run_id != *run.id()) {
         notes.push(format!("{} is a fork: what it took over is kept in {}", run.id(), other.run_id));
     }

@@ -58,7 +58,7 @@ pub fn gate(cx: &Context, run: Option<&str>) -> Result<GateReport> {
     let phase =
         gate_to_decide(state, machine, Some(&view.history)).map_err(|refusal| Error::refused(run.id(), refusal))?;
     // A file that cannot be read must not keep a person from deciding.
-    let seen = seen_evidence(&project, &*run, &view.history).unwrap_or_default();
+    let seen = seen_evidence(&project, &*run, &view.history, &view.history.seen_last()).unwrap_or_default();
     let mut unproved = unproved_now(&project, &view, &seen);
     unproved.retain(|one| one.phase == phase);
     let mut records: Vec<Attempt> = view.history.attempts().to_vec();

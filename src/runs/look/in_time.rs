@@ -1,6 +1,6 @@
 //! Whether what was seen still holds, as far as that is known in time: a host waits for its hooks, and a person for a page.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
@@ -15,15 +15,12 @@ use crate::runs::open::proof::evidence_states;
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::view::View;
 
-/// How many commands are looked at: those that ended last.
-const LAST: usize = 100;
-
 /// How many looks at files go on at once in this process.
 const AT_ONCE: usize = 4;
 /// How many go on now.
 static LOOKING: AtomicUsize = AtomicUsize::new(0);
 
-/// Commands of a run of which flow saw the end, the last record of each id.
+/// The last commands of a run of which flow saw the end, the last record of each id.
 #[derive(Debug, Clone)]
 pub struct SeenCommands {
     cx: Context,
@@ -35,9 +32,9 @@ pub struct SeenCommands {
 impl SeenCommands {
     /// Those among the records of `run`.
     pub(in crate::runs) fn of(cx: &Context, run: &RunId, history: &History) -> Self {
-        let mut last: Vec<Attempt> =
-            history.latest().into_iter().filter(|attempt| attempt.is_seen()).cloned().collect();
-        last.drain(..last.len().saturating_sub(LAST));
+        let latest: BTreeSet<Number> = history.latest().into_iter().map(|attempt| attempt.number).collect();
+        let mut last: Vec<Attempt> = history.seen_last().into_iter().cloned().collect();
+        last.retain(|attempt| latest.contains(&attempt.number));
         Self { cx: cx.clone(), run: run.clone(), last }
     }
 
@@ -94,7 +91,7 @@ fn unproved_of(cx: &Context, run: &RunId) -> Result<Vec<MissingProof>> {
     let project = cx.project()?;
     let run = project.runs().open(run)?;
     let view = for_deciding(&project, &*run)?;
-    let seen = seen_evidence(&project, &*run, &view.history)?;
+    let seen = seen_evidence(&project, &*run, &view.history, &view.history.seen_last())?;
     Ok(unproved_now(&project, &view, &seen))
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{self, Action, CompletedActivity, InDoubt, LeftUndone, Plan, RECENT, Verdict, joined};
+use crate::engine::{self, Action, CompletedActivity, History, InDoubt, LeftUndone, Plan, RECENT, Verdict, joined};
 use crate::host::is_commit_id;
 use crate::host::{AskedForChanges, WorkingTree};
 use crate::model::{
@@ -90,7 +90,8 @@ pub struct ResumeReport {
     pub in_doubt: Vec<InDoubt>,
     /// Questions that wait for an answer; the last one is to be answered first.
     pub questions: Vec<ReportedQuestion>,
-    /// Commands of which flow saw the end, the last one of each id, and whether that still holds. Hooks do not look.
+    /// Commands of which flow saw the end, and whether that still holds: the last one of each name in each phase, and of the 20
+    /// ids that ended last. Hooks do not look.
     pub evidence: Vec<SeenEvidence>,
     /// What the run left behind without settling it.
     pub left_undone: Vec<LeftUndone>,
@@ -285,7 +286,7 @@ fn report_of(
         }
         Looking::All(changes) => {
             // A file that cannot be read must not hide how the run stands.
-            evidence = seen_evidence(project, run, &view.history).unwrap_or_default();
+            evidence = seen_evidence(project, run, &view.history, &view.history.seen_last()).unwrap_or_default();
             outlook.unproved = Some(unproved_now(project, view, &evidence));
             asked = Some(changes);
         }
@@ -294,8 +295,11 @@ fn report_of(
     let NextSteps { next, mut notes } = next_steps(opened, &outlook, &plan);
     // What is still asked for is the verdict's.
     let is_asked = outlook.unproved.as_ref().is_some_and(|unproved| !unproved.is_empty());
-    if asked.is_some() && !is_asked && !view.history.state().status().is_terminal() {
-        notes.extend(no_longer_shown(opened, &outlook, &plan, &evidence));
+    if asked.is_some() {
+        if !is_asked && !view.history.state().status().is_terminal() {
+            notes.extend(no_longer_shown(opened, &outlook, &plan, &evidence));
+        }
+        notes.extend(more_seen(run.id(), &view.history));
     }
     let document = view.history.state().document();
     if let Some(session) = document.state.session.as_ref().filter(|_| hold_state == engine::HoldState::HeldByOther)
@@ -344,6 +348,16 @@ fn report_of(
 }
 
 /// The report about a run that cannot be read because a merge left conflict markers or two histories; for another
+/// A note on the commands of which flow saw the end before those that the report has, if it may not have all ids.
+fn more_seen(run: &RunId, history: &History) -> Option<String> {
+    let before = history.seen_before();
+    if before == 0 || history.seen_last().len() < RECENT {
+        return None;
+    }
+    let all = Suggestion::flow("evidence").value(run);
+    Some(format!("flow saw the end of {} before these: `{all}`", counted(before, "command")))
+}
+
 /// reason, the error.
 fn conflict(project: &OpenedProject, run: &dyn StoredRun, error: Error) -> Result<ResumeReport> {
     let what = match &error {

@@ -129,7 +129,7 @@ pub fn verify_evidence(cx: &Context, request: &VerifyEvidenceRequest) -> Result<
     let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
     let mut view = for_reading(&project, &*run)?;
     see_committed(&project, &*run, &mut view);
-    let evidence = seen_evidence(&project, &*run, &view.history)?;
+    let evidence = seen_evidence(&project, &*run, &view.history, &view.history.seen())?;
     let mut claimed = Vec::new();
     for attempt in view.history.attempts() {
         if attempt.is_claimed() {
@@ -289,14 +289,15 @@ fn states_of(seen: &[SeenEvidence]) -> BTreeMap<Number, EvidenceState> {
     seen.iter().map(|one| (one.number, one.state.clone())).collect()
 }
 
-/// The commands among these records of which the end was seen. The files are looked at only if there is one.
+/// Whether what these records of the history say, of commands of which the end was seen, still holds. The files are looked at
+/// only if there is one.
 pub(in crate::runs) fn seen_evidence(
     project: &OpenedProject,
     run: &dyn StoredRun,
     history: &History,
+    ended: &[&Attempt],
 ) -> Result<Vec<SeenEvidence>> {
-    let ended: Vec<&Attempt> = history.attempts().iter().filter(|attempt| attempt.is_seen()).collect();
-    let mut states = evidence_states(project, run, &ended)?;
+    let mut states = evidence_states(project, run, ended)?;
     let latest: BTreeSet<Number> = history.latest().into_iter().map(|attempt| attempt.number).collect();
     let mut found = Vec::new();
     for attempt in ended {

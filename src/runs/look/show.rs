@@ -186,7 +186,7 @@ pub fn show(cx: &Context, request: &ShowRequest) -> Result<ShowReport> {
         view.go_back(run.id(), Seq(at))?;
     }
     let evidence = match request.at {
-        None => seen_evidence(&project, &*run, &view.history)?,
+        None => seen_evidence(&project, &*run, &view.history, &view.history.seen())?,
         Some(_) => Vec::new(),
     };
     Ok(ShowReport { sharing, evidence, ..report(view) })
