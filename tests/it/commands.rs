@@ -240,6 +240,38 @@ fn the_same_id_with_other_content_is_refused_and_nothing_is_lost() {
 }
 
 #[test]
+fn a_retry_is_answered_also_after_an_activity_was_recorded_under_its_id() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    let record = |id: &str| sandbox.flow(["record-activity", "--run-id", "r1", "--id", id, "--json"]).ok().json();
+    let block = || sandbox.flow(["block", "r1", "--reason", "why", "--id", "b1"]);
+    let unblock = || sandbox.flow(["unblock", "r1", "--reason", "why", "--id", "u1"]);
+    let advance = || sandbox.flow(["advance", "r1", "--id", "a1", "--json"]);
+    let emit = || {
+        let data = r#"{"message": "so"}"#;
+        let args =
+            ["emit", "--workflow", "debug", "--run-id", "r1", "--type", "btw_update", "--id", "e1", "--data", data];
+        sandbox.flow(args)
+    };
+    let _ = (block().ok(), unblock().ok(), emit().ok(), record("work"));
+    advance().ok();
+    for id in ["b1", "u1", "e1", "a1"] {
+        assert_eq!(record(id)["repeated"], false);
+    }
+    let before = sandbox.read("r1", "events.jsonl");
+    let _ = (block().ok(), unblock().ok());
+    for repeated in [emit().ok().json()["data"]["repeated"].clone(), advance().ok().json()["repeated"].clone()] {
+        assert_eq!(repeated, true);
+    }
+    for id in ["b1", "u1", "e1", "a1"] {
+        assert_eq!(record(id)["repeated"], true);
+    }
+    assert_eq!(sandbox.read("r1", "events.jsonl"), before);
+    let other = sandbox.flow(["block", "r1", "--reason", "another", "--id", "b1", "--json"]);
+    assert_eq!(other.exits(1).error()["code"], "id_reused");
+}
+
+#[test]
 fn phases_are_checked_against_the_pinned_workflow() {
     let sandbox = Sandbox::new();
     let run = sandbox.start("start-issue");

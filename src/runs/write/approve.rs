@@ -7,8 +7,8 @@ use crate::codec::digest;
 use crate::disk::USER;
 use crate::engine::{Caller, Command, Decide, Refusal};
 use crate::model::{
-    APPROVAL, ActivityId, ActivityRecorded, Approval, DecidedAt, Event, EventId, EventKind, LastSeen, Number, RunId,
-    Seq, StateName, TextDigest,
+    APPROVAL, ActivityId, ActivityRecorded, Approval, DecidedAt, EventId, EventKind, LastSeen, Number, RunId, Seq,
+    StateName, TextDigest,
 };
 use crate::runs::context::Context;
 use crate::runs::error::Result;
@@ -126,13 +126,12 @@ fn decided_already(
     asked: Option<&TextDigest>,
 ) -> Result<Option<(Seq, ActivityRecorded)>> {
     let Some(id) = &request.id else { return Ok(None) };
-    let Some(Event { seq, kind, .. }) = tx.earlier(id)? else { return Ok(None) };
-    match kind {
+    tx.earlier(id, |event| match &event.kind {
         EventKind::ActivityRecorded(record) if record.approval.is_some() && record.request.as_ref() == asked => {
-            Ok(Some((seq, *record)))
+            Some((event.seq, (**record).clone()))
         }
-        _ => Err(tx.refused(Refusal::KeyReused { id: id.to_string(), seq })),
-    }
+        _ => None,
+    })
 }
 
 fn report_of(tx: &Transaction<'_>, seq: Seq, record: &ActivityRecorded) -> ApproveReport {

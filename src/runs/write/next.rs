@@ -278,8 +278,9 @@ fn went_to(event: &Event) -> Option<StateName> {
 
 /// The target state, provided that the run may leave its current state for it; that of the first try, if this is a retry.
 fn destination(request: &AdvanceRequest, view: &View, trail: &dyn Trail) -> std::result::Result<StateName, Refusal> {
-    let before = request.id.as_ref().and_then(|id| went_to(view.log.events().find(|event| event.id == *id)?));
-    if let Some(to) = before {
+    if let Some(id) = &request.id
+        && let Some(to) = view.log.events().filter(|event| event.id == *id).find_map(went_to)
+    {
         return Ok(to);
     }
     let (history, machine) = (&view.history, view.machine.as_ref());

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Command, Decision, History, Refusal, Trail};
+use crate::engine::{Command, Decision, History, Trail};
 use crate::model::{
-    EventId, EventKind, Help, Kind, LastSeen, Problem, RunId, RunStatus, Seq, SessionId, StateName, StatusChange,
-    Timestamp,
+    Event, EventId, EventKind, Help, Kind, LastSeen, Problem, RunId, RunStatus, Seq, SessionId, StateName,
+    StatusChange, Timestamp,
 };
 use crate::runs::commands::{reopen, wait_for_commands};
 use crate::runs::context::{Context, OpenedProject};
@@ -184,11 +184,11 @@ fn none_to_reopen(project: &OpenedProject) -> Result<Error> {
 /// Whether an earlier try of the same request changed the run; an error if its id stands for something else.
 fn is_repeated(tx: &Transaction<'_>, request: &StatusRequest) -> Result<bool> {
     let Some(id) = &request.id else { return Ok(false) };
-    let Some(event) = tx.earlier(id)? else { return Ok(false) };
-    match recorded(&event.kind) {
-        Some((verb, change)) if verb == request.verb && change.reason == request.reason => Ok(true),
-        _ => Err(tx.refused(Refusal::KeyReused { id: id.to_string(), seq: event.seq })),
-    }
+    let same = |event: &Event| {
+        let (verb, change) = recorded(&event.kind)?;
+        (verb == request.verb && change.reason == request.reason).then_some(())
+    };
+    Ok(tx.earlier(id, same)?.is_some())
 }
 
 /// The change of status that an event records.

@@ -359,10 +359,19 @@ impl<'a> Transaction<'a> {
         self.is_certain = true;
     }
 
-    /// The event that has this id: an earlier try of the same command recorded it.
-    pub(crate) fn earlier(&self, id: &EventId) -> Result<Option<Event>> {
-        let is_it = |event: &Event| event.id == *id;
-        Ok(self.events_naming(id.as_str(), &is_it)?.into_iter().rfind(is_it))
+    /// What `same` makes of the event that an earlier try of the same request recorded under this id. An activity of the same
+    /// id may have been recorded since.
+    ///
+    /// # Errors
+    /// [`Refusal::KeyReused`] if only other requests have the id.
+    pub(crate) fn earlier<T>(&self, id: &EventId, same: impl Fn(&Event) -> Option<T>) -> Result<Option<T>> {
+        let mut named = self.events_naming(id.as_str(), &|event| event.id == *id && same(event).is_some())?;
+        named.retain(|event| event.id == *id);
+        let Some(latest) = named.first() else { return Ok(None) };
+        match named.iter().find_map(same) {
+            Some(found) => Ok(Some(found)),
+            None => Err(self.refused(Refusal::KeyReused { id: id.to_string(), seq: latest.seq })),
+        }
     }
 
     /// The events in which `id` stands, latest first: as their own id, that of an activity, or in some text. The search stops

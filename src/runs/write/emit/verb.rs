@@ -277,13 +277,10 @@ fn note_feature(tx: &mut Transaction<'_>, asked: &CheckedRequest<'_>) -> Result<
 /// The event of an earlier request with the same id; an error if its content differs.
 fn already_reported(tx: &Transaction<'_>, asked: &CheckedRequest<'_>) -> Result<Option<(Seq, Emitted)>> {
     let Some(id) = &asked.request.id else { return Ok(None) };
-    let Some(event) = tx.earlier(id)? else { return Ok(None) };
-    match &event.kind {
-        EventKind::Emitted(emitted) if emitted.request == asked.emit.request => {
-            Ok(Some((event.seq, (**emitted).clone())))
-        }
-        _ => Err(Error::refused(&asked.run, Refusal::KeyReused { id: id.to_string(), seq: event.seq })),
-    }
+    tx.earlier(id, |event| match &event.kind {
+        EventKind::Emitted(emitted) if emitted.request == asked.emit.request => Some((event.seq, (**emitted).clone())),
+        _ => None,
+    })
 }
 
 /// The definition of `workflow` in the catalog; `None` if its steps are free, since it has no state machine (rp1).
