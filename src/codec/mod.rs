@@ -41,5 +41,5 @@ pub use schema::{DocumentKind, Violation, schema_text, validate};
 pub(crate) use schema::{is_typing_error, mistyped_keys, similar};
 pub use seal::{LINE_START, LineFault, SEAL_BYTES, digest, is_of_another_program, seal, unseal};
 pub(crate) use toml::TomlText;
-pub use yaml::{Node, Tree, YamlError, YamlFault, emit, parse, parse_value};
+pub use yaml::{Node, Tree, YamlError, YamlFault, emit, parse, parse_run, parse_value};
 pub(crate) use yaml::{line_at, line_with, parse_with_repeats};

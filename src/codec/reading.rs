@@ -5,15 +5,15 @@ use std::ops::Range;
 use crate::codec::run_document::id_list;
 use crate::codec::run_error::RunTextError;
 use crate::codec::splice::{Field, splice};
-use crate::codec::yaml::{Node, Tree, YamlError, parse};
+use crate::codec::yaml::{Node, Tree, YamlError, parse_run};
 use crate::codec::{Violation, plain};
 use crate::model::{ActivityId, IdList};
 
 /// The nodes of `text`, from the plain reader if it accepts the text.
 fn nodes(text: &str) -> Result<Node, YamlError> {
-    let Some(plain) = plain::read(text) else { return parse(text) };
+    let Some(plain) = plain::read(text) else { return parse_run(text) };
     let root = plain.to_node();
-    debug_assert_eq!(Ok(root.to_value()), parse(text).map(|root| root.to_value()), "{text}");
+    debug_assert_eq!(Ok(root.to_value()), parse_run(text).map(|root| root.to_value()), "{text}");
     Ok(root)
 }
 

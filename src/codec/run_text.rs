@@ -18,7 +18,7 @@ use crate::codec::run_error::RunTextError;
 use crate::codec::schema::Violation;
 use crate::codec::seal::digest;
 use crate::codec::splice::{Field, splice};
-use crate::codec::yaml::{emit, parse};
+use crate::codec::yaml::{emit, parse_run};
 use crate::model::{IdList, OwnedState, RunDocument, Seq, StateName, TextDigest};
 
 /// A `run.yaml`: its text and the document in it.
@@ -54,7 +54,7 @@ impl RunText {
         let reading = Reading::read(&text)?;
         let document = document(&reading.root, reading.completed.clone()).map_err(|(pointer, message)| {
             // The nodes that were read may be those of a text with a cut, which has other places.
-            let place = parse(&text).ok().map(|root| root.nearest(&pointer).place);
+            let place = parse_run(&text).ok().map(|root| root.nearest(&pointer).place);
             RunTextError::Document(Violation { pointer, message, place })
         })?;
         Ok(Self { text, document, reading: Some(reading) })
@@ -216,7 +216,7 @@ fn changed<'a>(old: &Map<String, Value>, new: &'a Map<String, Value>) -> Result<
 
 /// Returns `text` with these values in one of its sections. Adds the section at the end if it is missing.
 fn with_section(text: String, section: &str, changes: &[(&str, Field)]) -> Result<String, RunTextError> {
-    let root = parse(&text)?;
+    let root = parse_run(&text)?;
     match root.get(section) {
         Some(mapping) if !mapping.entries().is_empty() => {
             splice(&text, mapping, changes, &[]).map_err(RunTextError::Edit)

@@ -159,13 +159,13 @@ pub(crate) fn line_at(text: &str, offset: usize) -> usize {
     text[..offset].matches('\n').count() + 1
 }
 
-fn options(duplicate_keys: serde_yaml::DuplicateKeyPolicy) -> serde_yaml::Options {
+fn options(duplicate_keys: serde_yaml::DuplicateKeyPolicy, max_nodes: usize) -> serde_yaml::Options {
     serde_yaml::options! {
         duplicate_keys: duplicate_keys,
         budget: serde_yaml::budget! {
             max_depth: limits::YAML_DEPTH,
-            max_nodes: limits::YAML_NODES,
-            max_events: 2 * limits::YAML_NODES,
+            max_nodes: max_nodes,
+            max_events: 2 * max_nodes,
             max_aliases: 0,
             max_anchors: 0,
             max_documents: 1,
@@ -182,14 +182,19 @@ fn options(duplicate_keys: serde_yaml::DuplicateKeyPolicy) -> serde_yaml::Option
 }
 
 fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
-    from_str_with(text, serde_yaml::DuplicateKeyPolicy::Error)
+    from_str_with(text, serde_yaml::DuplicateKeyPolicy::Error, limits::YAML_NODES)
 }
 
-fn from_str_with<T: DeserializeOwned>(text: &str, repeats: serde_yaml::DuplicateKeyPolicy) -> Result<T, YamlError> {
+fn from_str_with<T: DeserializeOwned>(
+    text: &str,
+    repeats: serde_yaml::DuplicateKeyPolicy,
+    max_nodes: usize,
+) -> Result<T, YamlError> {
     if let Some(at) = text.bytes().position(|byte| byte == 0) {
         return Err(YamlError::at(Place::of(text, at), "the file contains a NUL byte"));
     }
-    serde_yaml::from_str_with_options(text, options(repeats)).map_err(|error| YamlError::from_parser(text, &error))
+    serde_yaml::from_str_with_options(text, options(repeats, max_nodes))
+        .map_err(|error| YamlError::from_parser(text, &error))
 }
 
 /// Reads `text` as plain data.
@@ -208,12 +213,21 @@ pub fn parse(text: &str) -> Result<Node, YamlError> {
     Ok(from_str::<Spanned<Tree>>(text)?.into())
 }
 
+/// As [`parse`], for a `run.yaml`, whose list of what is completed may be long.
+///
+/// # Errors
+/// As [`parse_value`].
+pub fn parse_run(text: &str) -> Result<Node, YamlError> {
+    Ok(from_str_with::<Spanned<Tree>>(text, serde_yaml::DuplicateKeyPolicy::Error, limits::RUN_NODES)?.into())
+}
+
 /// As [`parse`], but keeps a repeated key as a further entry. For definitions, whose problems are reported all at once.
 ///
 /// # Errors
 /// As [`parse_value`], apart from repeated keys.
 pub fn parse_with_repeats(text: &str) -> Result<Node, YamlError> {
-    Ok(from_str_with::<Spanned<Tree>>(text, serde_yaml::DuplicateKeyPolicy::PassThrough)?.into())
+    let repeats = serde_yaml::DuplicateKeyPolicy::PassThrough;
+    Ok(from_str_with::<Spanned<Tree>>(text, repeats, limits::YAML_NODES)?.into())
 }
 
 /// Writes `document` as YAML that other parsers read the same way (text that looks like a number, a date or a boolean

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::catalog::{AGENTS, CONFIG_FILE, Catalog, CatalogError, OwnDefinition, SKILL_FILE};
-use crate::codec::{self, DocumentKind, Node, Place, RunText, Violation, parse};
+use crate::codec::{self, DocumentKind, Node, Place, RunText, Violation, parse, parse_run};
 use crate::disk::{Disk, FileType, Links, read_named, read_plain};
 use crate::doctor::lines::{last_line_with, line_after};
 use crate::engine::{Fault, read_run, reconcile};
@@ -385,7 +385,8 @@ fn check_completed(text: &str, kind: DocumentKind, complete: fn(Value) -> Value)
     if text.len() > bound {
         return vec![violation(None, format!("is larger than {bound} bytes"))];
     }
-    let root = match parse(text) {
+    let parsed = if kind == DocumentKind::Run { parse_run(text) } else { parse(text) };
+    let root = match parsed {
         Ok(root) => root,
         Err(error) => return vec![violation(error.place, error.message)],
     };

@@ -58,8 +58,10 @@ pub const PRUNED_BYTES: usize = 64 << 20;
 pub const TAIL_BYTES: usize = 8 << 10;
 /// Maximum nesting depth of a YAML document.
 pub const YAML_DEPTH: usize = 64;
-/// Maximum number of nodes in a YAML document, after a long list is cut out (see `codec::run_text`).
+/// Maximum number of nodes in a YAML document other than a `run.yaml`.
 pub const YAML_NODES: usize = 50_000;
+/// Maximum number of nodes in a `run.yaml`: as many entries of `completed_activities` as fit into its size.
+pub const RUN_NODES: usize = RUN_BYTES / 8;
 /// Largest counter (position, number, epoch) that is accepted. Every JSON reader represents such numbers exactly.
 pub const COUNTER: u64 = 1 << 48;
 /// Maximum number of violations to report for one document.

@@ -133,6 +133,29 @@ fn a_limit_that_is_not_one_is_named_with_what_it_may_be() {
     sandbox.flow(["start", "debug", "--id", "r1"]).ok();
     for wrong in ["0", "-1", "many", ""] {
         let told = sandbox.flow(["set", "r1", "--limit", &format!("max_iterations={wrong}")]).exits(2).stderr;
+#[test]
+fn a_run_with_as_many_entries_as_fit_can_be_changed_and_is_valid() {
+    let sandbox = Sandbox::within(&quick());
+    sandbox.inside(["start", "debug", "--id", "r1"]).ok();
+    let entries: String = (0..60_000).map(|nth| format!("\n    - w{nth:05}")).collect();
+    sandbox.edit("r1", "completed_activities: []", &format!("completed_activities:{entries}"));
+    // Written by a person, so that it is read in full.
+    sandbox.edit("r1", "\nstate:", "\n  note: [a, b]\nstate:");
+    sandbox.inside(["set", "r1", "--goal", "All of it"]).ok();
+    sandbox.inside(["record-activity", "--run-id", "r1", "--id", "one-more"]).ok();
+    sandbox.inside(["validate", "r1"]).ok();
+    sandbox.inside(["verify", "r1"]).ok();
+}
+
+#[test]
+fn a_long_note_of_a_person_is_cut_where_a_run_is_changed() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    sandbox.edit("r1", "\nstate:", &format!("\n  note: {}\nstate:", "long ".repeat(50_000)));
+    let told = sandbox.flow(["set", "r1", "--goal", "x"]).ok().stdout;
+    assert!(told.len() < 10_000, "{} bytes", told.len());
+}
+
         let wanted = format!("{wrong:?} is not a limit: give a whole number from 1 to 281474976710656, or none");
         assert!(told.contains(&wanted), "{told}");
     }
