@@ -126,6 +126,16 @@ impl Dir {
         Ok((self.open_dir(name)?, created))
     }
 
+    /// Changes nothing but the time of change of `name`: it is given to its owner.
+    ///
+    /// # Errors
+    /// `EPERM` for those who do not own it, and others.
+    pub(crate) fn touch(&self, name: &str) -> Result<(), DiskError> {
+        let Stat { owner, group, .. } = self.look(name)?;
+        let touched = self.handle.give(name.as_ref(), owner, group);
+        touched.map_err(|errno| self.fault_at(Operation::Write, name, errno))
+    }
+
     /// The metadata of the directory itself.
     pub(crate) fn stat(&self) -> Result<Stat, DiskError> {
         self.handle.stat().map_err(|errno| fault(Operation::Inspect, self.path.clone(), errno))

@@ -558,18 +558,11 @@ pub(in crate::store) struct CopyCounts {
 }
 
 /// From how many runs on it is worth the while to cache what was found out about them.
-const WORTH_CACHING: usize = 32;
+pub const WORTH_CACHING: usize = 32;
 /// The same in bytes of `run.yaml`: some four thousand activities.
 const LONG: u64 = 64 << 10;
 
 impl MaybeOpen {
-    /// The ids of all of them.
-    #[must_use]
-    pub fn all_ids(self) -> Vec<RunId> {
-        let known = self.known.into_iter().map(|run| run.head.run_id);
-        known.chain(self.ids).collect()
-    }
-
     /// Whether every run was looked at, so that [`RunCache::remember`] saves the next caller from that.
     #[must_use]
     pub fn is_news(&self) -> bool {

@@ -145,6 +145,8 @@ fn listed(sandbox: &Sandbox) -> Value {
     let away = sandbox.root().with_file_name("cache-away");
     std::fs::rename(sandbox.path(CACHE), &away).unwrap();
     assert_eq!(with, list());
+    // That of many runs has made another one.
+    let _ = std::fs::remove_dir_all(sandbox.path(CACHE));
     std::fs::rename(away, sandbox.path(CACHE)).unwrap();
     with
 }
@@ -441,6 +443,31 @@ fn a_list_of_open_runs_from_before_a_reopening_does_not_hide_the_run() {
     let open: Vec<_> = answer["candidates"].as_array().unwrap().iter().map(|run| &run["run_id"]).collect();
     assert!(answer["run_id"] == run.as_str() || open.iter().any(|open| **open == run.as_str()), "{answer}");
     assert_eq!(std::fs::read_to_string(sandbox.path(".flow/.cache/reopening")).unwrap(), "[]");
+}
+
+#[test]
+fn a_list_of_runs_and_of_those_in_need_updates_the_cache() {
+    let (sandbox, _) = busy(40);
+    for args in [&["list"][..], &["list", "--json"], &["attention"], &["interview", "list"]] {
+        let _ = std::fs::remove_dir_all(sandbox.path(CACHE));
+        sandbox.flow(args).ok();
+        assert_eq!(cached(&sandbox).lines().count(), 40, "{args:?}");
+        assert_eq!(known_open(&sandbox), 1, "{args:?}");
+    }
+}
+
+#[test]
+fn a_cache_that_is_put_back_hides_no_reopened_run() {
+    let (sandbox, runs) = known(40);
+    sandbox.flow(["hud"]).ok();
+    let (cache, aside) = (sandbox.path(CACHE), sandbox.path("aside"));
+    std::fs::rename(&cache, &aside).unwrap();
+    let run = &runs[0];
+    sandbox.flow(["reopen", run, "--reason", "more", "--another"]).ok();
+    let _ = std::fs::remove_dir_all(&cache);
+    std::fs::rename(&aside, &cache).unwrap();
+    let answer = sandbox.flow(["resume", "--json"]).json();
+    assert!(answer.to_string().contains(run.as_str()), "{answer}");
 }
 
 #[test]

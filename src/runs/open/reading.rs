@@ -16,7 +16,7 @@ use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
 use crate::runs::host_note::noted_runs;
 use crate::runs::open::listing::{ListedSummary, for_listing};
-use crate::store::{Project, StoredRun};
+use crate::store::{MaybeOpen, Project, StoredRun, WORTH_CACHING};
 
 /// Starting another thread costs as much as reading some runs.
 const RUNS_A_THREAD: usize = 128;
@@ -30,16 +30,34 @@ pub(in crate::runs) enum FromSummary<T> {
 }
 
 /// What `pick` takes from all readable runs, in any order, and the unreadable runs. Their summaries are taken from the
-/// store's cache where it has them.
+/// store's cache where it has them. If many have to be read, the cache is updated.
 pub(crate) fn read_all<T: Send>(
     project: &OpenedProject,
     pick: impl Fn(RunSummary) -> Option<T> + Sync,
 ) -> Result<(Vec<T>, Vec<Unreadable>)> {
-    read_all_with(
-        project,
-        |summary| FromSummary::Taken(pick(summary)),
-        |run| Ok(pick(for_listing(project, run)?.summary)),
-    )
+    let (mut all, others) = cached_of(project, |summary| FromSummary::Taken(pick(summary)))?;
+    // The stamps are taken before the runs are read: a list that is older than its stamps would hide a change.
+    let found = if others.len() < WORTH_CACHING {
+        MaybeOpen::default()
+    } else {
+        project.runs().maybe_open(project.outside().as_deref())?
+    };
+    let remember = found.is_much();
+    let to_cache = Mutex::new(HashMap::new());
+    let (read, unreadable) = read_runs(project, &others, |run| {
+        let listed = for_listing(project, run)?;
+        if remember && listed.follows_from_files() {
+            let mut to_cache = to_cache.lock().unwrap_or_else(PoisonError::into_inner);
+            to_cache.insert(listed.summary.head.run_id.clone(), listed.summary.clone());
+        }
+        Ok(pick(listed.summary))
+    })?;
+    all.extend(read);
+    if remember && let Some(cache) = project.runs().run_cache() {
+        let to_cache = to_cache.into_inner().unwrap_or_else(PoisonError::into_inner);
+        cache.remember(found, &|id| to_cache.get(id).cloned());
+    }
+    Ok((all, unreadable))
 }
 
 /// As [`read_all`]: `cached` gets the summaries that the store has, and `read` reads the other runs.
@@ -48,6 +66,17 @@ pub(in crate::runs) fn read_all_with<T: Send>(
     cached: impl Fn(RunSummary) -> FromSummary<T> + Sync,
     read: impl Fn(&dyn StoredRun) -> Result<Option<T>> + Sync,
 ) -> Result<(Vec<T>, Vec<Unreadable>)> {
+    let (mut all, others) = cached_of(project, cached)?;
+    let (read, unreadable) = read_runs(project, &others, read)?;
+    all.extend(read);
+    Ok((all, unreadable))
+}
+
+/// What `cached` takes from the summaries that the store's cache has, and the runs that have to be read.
+fn cached_of<T: Send>(
+    project: &Project,
+    cached: impl Fn(RunSummary) -> FromSummary<T> + Sync,
+) -> Result<(Vec<T>, Vec<RunId>)> {
     let sorted = Mutex::new((Vec::new(), Vec::new()));
     let mut others = project.runs().listing(&|summaries| {
         let (mut picked, mut to_read) = (Vec::new(), Vec::new());
@@ -61,11 +90,9 @@ pub(in crate::runs) fn read_all_with<T: Send>(
         sorted.0.append(&mut picked);
         sorted.1.append(&mut to_read);
     })?;
-    let (mut all, to_read) = sorted.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (all, to_read) = sorted.into_inner().unwrap_or_else(PoisonError::into_inner);
     others.extend(to_read);
-    let (read, unreadable) = read_runs(project, &others, read)?;
-    all.extend(read);
-    Ok((all, unreadable))
+    Ok((all, others))
 }
 
 /// What `read` takes from those of these runs that are readable, in any order, and the unreadable runs. Many runs are
@@ -202,6 +229,13 @@ impl Runs {
         newest_first(&mut self.summaries);
         self.unreadable.extend(again.unreadable);
         Ok(())
+    }
+
+    /// The ids of all of them, also of those that cannot be read.
+    pub(crate) fn into_ids(self) -> Vec<RunId> {
+        let mut ids: Vec<RunId> = self.summaries.into_iter().map(|run| run.head.run_id).collect();
+        ids.extend(self.unreadable.into_iter().filter_map(|run| RunId::new(run.run_id).ok()));
+        ids
     }
 
     /// The runs that are not over.

@@ -10,8 +10,9 @@
 //! All of them are only caches: they may be deleted, and are ignored when in doubt. Readers and writers replace the first
 //! and the last one without a lock. A list of open runs has the stamps from before its writer looked at the runs. A run that
 //! begins changes these stamps, and so does git when it changes runs. A run that ends may stay in the list.
-//! Before and after a run is reopened, `reopening` is written, and its stamp is one of them. So a list that is written late
-//! is ignored, or it names every open run. A power cut may take `reopening` and spare a list, so a list counts only until
+//! Before and after a run is reopened, `reopening` is written, whose stamp is one of them, and the stamp of the directory of
+//! runs is changed, because an older cache may be put back with its own `reopening`. So a list that is written late is
+//! ignored, or it names every open run. A power cut may take `reopening` and spare a list, so a list counts only until
 //! the next start of the machine, which is a part of what is `outside`.
 
 use std::collections::HashMap;
@@ -131,6 +132,8 @@ impl RunCache for Project {
 impl Project {
     fn write_reopening(&self, request: &WriteRequest, id: &RunId, reopening: Reopening) -> Result<()> {
         let _lock = Lock::take(&self.flow, request)?;
+        // Who does not own the directory cannot change it so; then the file alone says it.
+        let _ = self.flow.touch(RUNS);
         Ok(self.in_cache(|cache, _| {
             let mut ids = reopening_now(cache);
             ids.retain(|other| other != id);
