@@ -100,7 +100,7 @@ impl Batch<'_> {
     /// Refuses to add work to a run whose `run.yaml` is as large as it may be. What ends a run always fits.
     ///
     /// # Errors
-    /// [`StoreError::Full`].
+    /// [`StoreError::Full`]; [`StoreError::NoRoom`] if the same with a shorter text would fit.
     pub fn refuse_full(&self, run: &RunId) -> Result<()> {
         let adds_work = self
             .events
@@ -110,9 +110,16 @@ impl Batch<'_> {
         if self.new_text.len() <= limit {
             return Ok(());
         }
+        let room = limit.saturating_sub(self.old_text.len());
+        if room >= ROOM {
+            return Err(StoreError::NoRoom { run: run.clone(), room });
+        }
         Err(StoreError::Full { run: run.clone(), limit })
     }
 }
+
+/// How much every command may let `run.yaml` grow, if its texts are short.
+const ROOM: usize = 2 << 10;
 
 /// The highest number of an activity in these events; 0 without one.
 pub(in crate::store) fn last_number(events: &[Event]) -> Number {

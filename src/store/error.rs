@@ -35,6 +35,14 @@ pub enum StoreError {
         /// The limit in bytes.
         limit: usize,
     },
+    /// `run.yaml` would become too large, and would not with a shorter text.
+    #[error("the text is too long: run.yaml of {run} has room for {room} more bytes")]
+    NoRoom {
+        /// The run that would become too large.
+        run: RunId,
+        /// How many bytes it may still grow.
+        room: usize,
+    },
     /// An event does not fit into one line of the log.
     #[error("the record is larger than {limit} bytes")]
     TooLong {
@@ -340,6 +348,7 @@ impl Explain for StoreError {
                 Help::from("end the run, and start another one for the rest of the work: ")
                     + Suggestion::flow("complete").value(run),
             ),
+            Self::NoRoom { .. } => new(Kind::Refused, "run_full").help("give a shorter text; nothing was written"),
             Self::TooLong { .. } => new(Kind::Refused, "record_too_large")
                 .help("put long texts into a file and refer to it as evidence; nothing was written"),
             Self::WithoutEvent { .. } => new(Kind::Damaged, "log_without_events").help(

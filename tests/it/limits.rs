@@ -119,6 +119,12 @@ fn a_run_that_is_full_takes_no_more_work_and_can_be_blocked_and_ended() {
     let error = answer.exits(1).error();
     assert_eq!(error["code"], "run_full");
     assert!(error["help"].as_str().unwrap().contains("flow complete r1"), "{error}");
+    let resumed = sandbox.inside(["resume", "r1"]).ok().stdout;
+    assert!(resumed.contains("% full; end this run soon and start another one"), "{resumed}");
+    let answer = sandbox.inside(["block", "r1", "--reason", &"It is full. ".repeat(9000), "--json"]);
+    let error = answer.exits(1).error();
+    assert!(error["message"].as_str().unwrap().contains("the text is too long"), "{error}");
+    assert!(error["help"].as_str().unwrap().contains("shorter"), "{error}");
     sandbox.inside(["block", "r1", "--reason", &"It is full. ".repeat(300)]).ok();
     sandbox.inside(["unblock", "r1", "--reason", "Enough."]).ok();
     sandbox.inside(["resume", "r1", "--claim", "--session", "s1"]).ok();
@@ -127,12 +133,6 @@ fn a_run_that_is_full_takes_no_more_work_and_can_be_blocked_and_ended() {
     sandbox.inside(["show", "r1"]).ok();
 }
 
-#[test]
-fn a_limit_that_is_not_one_is_named_with_what_it_may_be() {
-    let sandbox = Sandbox::new();
-    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
-    for wrong in ["0", "-1", "many", ""] {
-        let told = sandbox.flow(["set", "r1", "--limit", &format!("max_iterations={wrong}")]).exits(2).stderr;
 #[test]
 fn a_run_with_as_many_entries_as_fit_can_be_changed_and_is_valid() {
     let sandbox = Sandbox::within(&quick());
@@ -156,6 +156,12 @@ fn a_long_note_of_a_person_is_cut_where_a_run_is_changed() {
     assert!(told.len() < 10_000, "{} bytes", told.len());
 }
 
+#[test]
+fn a_limit_that_is_not_one_is_named_with_what_it_may_be() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    for wrong in ["0", "-1", "many", ""] {
+        let told = sandbox.flow(["set", "r1", "--limit", &format!("max_iterations={wrong}")]).exits(2).stderr;
         let wanted = format!("{wrong:?} is not a limit: give a whole number from 1 to 281474976710656, or none");
         assert!(told.contains(&wanted), "{told}");
     }

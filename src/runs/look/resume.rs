@@ -32,7 +32,7 @@ use crate::runs::open::reading::{Runs, Unreadable};
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::select::{Candidates, SelectedRun, named_run};
 use crate::runs::open::shared::{Sharing, UnseenStore, ask_store};
-use crate::runs::open::view::{View, for_reading};
+use crate::runs::open::view::{View, for_reading, nearly_full};
 use crate::runs::open::work::OpenWork;
 use crate::runs::open::worktrees::{OtherWorktree, other_worktrees};
 use crate::runs::path::{path_argument, quoted_path};
@@ -302,6 +302,7 @@ fn report_of(
         notes.extend(more_seen(run.id(), &view.history));
     }
     let document = view.history.state().document();
+    notes.extend(nearly_full(&view.text).filter(|_| !document.state.status.is_terminal()));
     if let Some(session) = document.state.session.as_ref().filter(|_| hold_state == engine::HoldState::HeldByOther)
         && plan.verdict == Verdict::NeedsHuman
     {
@@ -347,7 +348,6 @@ fn report_of(
     }
 }
 
-/// The report about a run that cannot be read because a merge left conflict markers or two histories; for another
 /// A note on the commands of which flow saw the end before those that the report has, if it may not have all ids.
 fn more_seen(run: &RunId, history: &History) -> Option<String> {
     let before = history.seen_before();
@@ -358,6 +358,7 @@ fn more_seen(run: &RunId, history: &History) -> Option<String> {
     Some(format!("flow saw the end of {} before these: `{all}`", counted(before, "command")))
 }
 
+/// The report about a run that cannot be read because a merge left conflict markers or two histories; for another
 /// reason, the error.
 fn conflict(project: &OpenedProject, run: &dyn StoredRun, error: Error) -> Result<ResumeReport> {
     let what = match &error {

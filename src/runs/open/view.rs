@@ -32,6 +32,15 @@ pub(crate) struct View {
     pub(crate) follows_from_files: bool,
 }
 
+/// That a `run.yaml` with this text will soon take no more work; `None` as long as there is room.
+pub(in crate::runs) fn nearly_full(text: &str) -> Option<String> {
+    if text.len() <= limits::FULL_RUN_BYTES / 4 * 3 {
+        return None;
+    }
+    let percent = text.len() / (limits::FULL_RUN_BYTES / 100);
+    Some(format!("run.yaml is {percent} % full; end this run soon and start another one"))
+}
+
 impl View {
     /// How far a reader of this has seen the run.
     pub(in crate::runs) fn last_seen(&self) -> LastSeen {

@@ -25,7 +25,7 @@ use crate::engine::{
 use crate::machine::{Machine, Requirement};
 use crate::model::{
     ActivityId, ActivityRecorded, Event, EventId, EventKind, Explain as _, Number, RunDocument, Seq, TextDigest,
-    Timestamp, limits,
+    Timestamp,
 };
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
@@ -39,7 +39,7 @@ use crate::runs::open::pinned::catalog_machine;
 use crate::runs::open::proof::Proofs;
 use crate::runs::open::recap::{pinned_by_recap, recap_with, recapped};
 use crate::runs::open::same_work::{SameWork, pass_on};
-use crate::runs::open::view::add_earlier_attempts;
+use crate::runs::open::view::{add_earlier_attempts, nearly_full};
 use crate::runs::write::begun::{goes_on, note_workers, waits_for_command};
 use crate::runs::write::exec::obstacle::obstacle;
 use crate::runs::write::transaction::found::{reconcile_for_writing, refuse_unfit, warnings};
@@ -486,7 +486,6 @@ impl<'a> Transaction<'a> {
         }
         let mut batch = Batch { events: &events, earlier, old_text: old.text(), new_text: text.text(), work };
         let merge = &mut |saved: &str| merge_save(saved, since?, &[earlier, &events].concat());
-        let grown = text.text().len();
         let committed = match self.writer.commit(&batch, merge) {
             // What a person wrote counts, whatever other runs are about.
             Err(StoreError::WorkTaken { .. }) if edited.is_some() => {
@@ -498,11 +497,10 @@ impl<'a> Transaction<'a> {
         self.is_certain = true;
         self.has_committed = true;
         self.freed.append(&mut batch.work.freed);
-        if grown > limits::FULL_RUN_BYTES / 4 * 3 {
-            let percent = grown / (limits::FULL_RUN_BYTES / 100);
+        if let Some(warning) = nearly_full(text.text()) {
             // Said once, although several commits may make up one command.
             self.warnings.retain(|warning| !warning.starts_with("run.yaml is "));
-            self.warnings.push(format!("run.yaml is {percent} % full; end this run soon and start another one"));
+            self.warnings.push(warning);
         }
         let seq = committed.seq;
         if let Some(recap) = recap {
