@@ -20,8 +20,8 @@ use crate::runs::{Error, OpenedProject};
 use crate::store::PrunedRun;
 use crate::store::local::DirLevel;
 use crate::store::local::layout::{
-    GITATTRIBUTES, GITATTRIBUTES_FILE, GITIGNORE, GITIGNORE_FILE, INIT_TMP, INTERVIEWS, LOCK, NEW_RUN, OWN_NAMES,
-    PRUNED, PRUNING, QUARANTINE, RUNS, SCHEMAS as SCHEMA_DIR, STATE, WORKFLOWS,
+    CACHE, GITATTRIBUTES, GITATTRIBUTES_FILE, GITIGNORE, GITIGNORE_FILE, INIT_TMP, INTERVIEWS, LOCK, NEW_RUN,
+    OWN_NAMES, PRUNED, PRUNING, QUARANTINE, RUNS, SCHEMAS as SCHEMA_DIR, STATE, WORKFLOWS,
 };
 
 /// The number of levels to which other directories are searched.
@@ -136,6 +136,8 @@ fn name_in_flow(disk: &dyn Disk, root: &Path, entry: &Entry, trust: Trust, found
     } else if name == PRUNING && !creating {
         let message = "runs that were pruned, and are not deleted yet; the next `flow prune` goes on";
         found.add("leftover_file", &entry.path, message);
+    } else if name == CACHE && entry.kind != FileKind::Directory {
+        odd_kind(entry, name, FileKind::Directory, found).mend(aside);
     } else if name == PRUNED && entry.kind != FileKind::File {
         odd_kind(entry, name, FileKind::File, found).mend(aside);
     } else if name == PRUNED {

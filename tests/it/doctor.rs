@@ -54,6 +54,8 @@ const OF_THE_PROJECT: &[Damage] = &[
         hurt: |past| past.put("../../.new-2026-x/run.yaml", "half: 1\n"),
     },
     Damage { code: "leftover_file", path: "/.init.tmp", hurt: |past| past.put("../../.init.tmp", "# half a rule\n") },
+    Damage { code: "wrong_kind", path: "/.cache", hurt: |past| odd_cache(past, Odd::File) },
+    Damage { code: "special_file", path: "/.cache", hurt: |past| odd_cache(past, Odd::Fifo) },
     Damage { code: "stray_file", path: "/runs/notes.txt", hurt: |past| past.put("../notes.txt", "call Ada\n") },
     Damage { code: "bad_run_name", path: "/runs/a b", hurt: |past| past.put("../a b/run.yaml", "kind: FlowRun\n") },
     Damage {
@@ -70,6 +72,12 @@ const OF_THE_PROJECT: &[Damage] = &[
         },
     },
 ];
+
+fn odd_cache(past: &Past, odd: Odd) {
+    let cache = past.real_path("/.cache");
+    let _ = std::fs::remove_dir_all(&cache);
+    assert!(odd.put(&cache));
+}
 
 fn gone(past: &Past, path: &str) {
     std::fs::remove_file(past.real_path(path)).unwrap();
