@@ -42,6 +42,20 @@ story("a question is answered after the reader was asked again", async (scene, p
   assert.deepEqual([report.type, report.step, report.data.answer], ["user_answered", "requirements", "The left one"]);
 });
 
+story("what is printed has nothing to press, also where people can act", async (scene, project) => {
+  await asking(project);
+  await project.flow(["start", "debug", "--id", "blocked"]);
+  await project.flow(["block", "blocked", "--reason", "no access"]);
+  const server = await project.serve("--allow-actions");
+  for (const path of ["/", "/demo/runs/r1", "/demo/runs/blocked", "/sessions", "/workflows", "/interviews"]) {
+    const page = await scene.open(server, path);
+    await page.emulateMedia({ media: "print" });
+    const pressed = page.locator("button, form, label, input, select, textarea, dialog, details.act, nav a");
+    assert.deepEqual(await pressed.filter({ visible: true }).allTextContents(), [], path);
+    await page.close();
+  }
+});
+
 story("a blocked run is unblocked and cancelled by the keyboard alone", async (scene, project) => {
   await project.flow(["start", "debug", "--id", "r1"]);
   await project.flow(["block", "r1", "--reason", "no access"]);
