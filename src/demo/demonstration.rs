@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::demo::board;
-use crate::demo::player::{DemoLine, Player};
+use crate::demo::player::{DemoLine, Player, is_there};
 use crate::demo::story;
 use crate::host::{empty_directory, is_found, own_program};
 use crate::model::{Kind, Problem, RunId, Suggestion, quoted};
@@ -37,9 +37,15 @@ pub struct DemoReport {
 /// Makes a project to throw away, and shows flow at work in it. Calls `tell` with everything that happens.
 ///
 /// # Errors
-/// `demo_not_empty` if something is in the directory, `demo_failed` if flow did not answer as it should, `io_error` if the
-/// directory cannot be made or no shell runs.
+/// `no_git` if the shell does not find git, `demo_not_empty` if something is in the directory, `demo_failed` if flow did not answer
+/// as it should, `io_error` if the directory cannot be made or no shell runs.
 pub fn demo(cx: &Context, request: &DemoRequest, tell: &mut dyn FnMut(DemoLine<'_>)) -> runs::Result<DemoReport> {
+    if !is_there("git")? {
+        let message = "the demonstration takes place in a git repository, and `git` is not on the PATH";
+        return Err(Problem::new(Kind::NotFound, "no_git", message)
+            .help("install git; in a project without git, all but what looks at commits and changes works")
+            .into());
+    }
     let path = directory(cx, request.dir.as_deref())?;
     let mut player = Player { dir: &path, before: naming_flow(cx)?, is_begun: false, is_brief: request.board, tell };
     if request.board {

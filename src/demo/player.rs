@@ -117,6 +117,23 @@ fn kill(process: u32, dir: &Path, tell: &mut dyn FnMut(DemoLine<'_>)) -> Result<
     }
 }
 
+/// Whether the shell finds the program `name`.
+///
+/// # Errors
+/// If there is no shell.
+pub(super) fn is_there(name: &str) -> Result<bool, Problem> {
+    let text = format!("command -v {name}");
+    match (Script { text: &text, dir: Path::new("/") }).run(&mut |_, _| {}) {
+        Ok(CommandEnd::Interrupted(signal)) => Err(Problem::new(
+            Kind::Io,
+            "demo_failed",
+            format!("the demonstration was interrupted by signal {signal}, and nothing was made"),
+        )),
+        Ok(ended) => Ok(matches!(ended, CommandEnd::Exited(status) if status.success())),
+        Err(error) => Err(no_shell(&error)),
+    }
+}
+
 fn no_shell(error: &io::Error) -> Problem {
     Problem::new(Kind::Io, "io_error", "cannot run the commands in a shell")
         .help("make sure that `sh` is on the PATH")

@@ -168,6 +168,27 @@ fn a_directory_in_which_something_is_stays_as_it_is() {
 }
 
 #[test]
+fn without_git_nothing_is_shown_or_made() {
+    let sandbox = Sandbox::new();
+    let programs = sandbox.path("../programs");
+    std::fs::create_dir(&programs).unwrap();
+    std::os::unix::fs::symlink("/bin/sh", programs.join("sh")).unwrap();
+    for args in [&["../shown"][..], &["../shown", "--board"]] {
+        let mut command = sandbox.flow_command();
+        command.env("PATH", &programs).arg("demo").args(args);
+        let told = run(command, "").exits(3);
+        assert_eq!(told.stdout, "");
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(told.stderr, @r"
+            error: the demonstration takes place in a git repository, and `git` is not on the PATH
+              help: install git; in a project without git, all but what looks at commits and changes works
+            ");
+        }
+        assert!(!sandbox.path("../shown").exists());
+    }
+}
+
+#[test]
 fn without_flow_on_the_path_the_commands_name_the_program() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.flow_command();
