@@ -152,6 +152,45 @@ fn steps_are_true(name: &str, steps: &[Step]) {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
+/// Whether a word of `text` has the beginning of an id that flow makes, such as `2026-05-20T143000Z-`.
+fn has_dated_id(text: &str) -> bool {
+    let shape = "0000-00-00T000000Z-";
+    text.as_bytes().windows(shape.len()).any(|word| {
+        word.iter()
+            .zip(shape.bytes())
+            .all(|(byte, like)| if like == b'0' { byte.is_ascii_digit() } else { *byte == like })
+    })
+}
+
+/// The tests set the clock, readers do not: such an id is of their own day.
+#[test]
+fn no_command_of_a_page_names_a_run_by_the_day_on_which_it_began() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut pages = vec![root.join("README.md")];
+    for entry in fs::read_dir(root.join("docs")).unwrap() {
+        pages.extend(Some(entry.unwrap().path()).filter(|path| path.extension().is_some_and(|end| end == "md")));
+    }
+    let mut found = Vec::new();
+    for page in &pages {
+        let mut block = None;
+        for (at, line) in fs::read_to_string(page).unwrap().lines().enumerate() {
+            if let Some(language) = line.strip_prefix("```") {
+                block = (!language.is_empty()).then(|| language.to_owned());
+            }
+            let is_command = match block.as_deref() {
+                Some("console") => line.starts_with("$ ") || line.starts_with("> "),
+                Some("sh") => true,
+                _ => false,
+            };
+            if is_command && has_dated_id(line) {
+                found.push(format!("{}:{}: {line}", page.display(), at + 1));
+            }
+        }
+    }
+    assert!(found.is_empty(), "name the part that every reader has, such as `issue-42`: {found:#?}");
+    assert!(has_dated_id("$ flow log 2026-05-20T143000Z-issue-42"));
+}
+
 #[test]
 fn the_tour_of_the_readme_is_true() {
     is_true("README.md", 3);
