@@ -330,6 +330,7 @@ pub(super) enum Checks {
     /// Find what is wrong with a file, a run or the project
     Validate {
         /// A file, a directory, or a run [default: the whole project]
+        #[arg(add = complete::runs_and_files())]
         target: Option<String>,
     },
     /// Find what is wrong with .flow, and repair it when asked
@@ -393,10 +394,10 @@ pub(super) struct StartArgs {
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(super) slug: Option<String>,
     /// Where to begin [default: the workflow's first phase]
-    #[arg(long, value_name = "PHASE")]
+    #[arg(long, value_name = "PHASE", add = complete::phases())]
     pub(super) phase: Option<StateName>,
     /// The session that holds the run [env: FLOW_SESSION]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = complete::sessions())]
     pub(super) session: Option<SessionId>,
     /// The whole run id [default: the time and the slug]
     #[arg(long, value_name = "ID")]
@@ -431,7 +432,7 @@ pub(super) struct ForkArgs {
     #[arg(long)]
     pub(super) workflow_now: bool,
     /// The session that holds the fork [env: FLOW_SESSION]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = complete::sessions())]
     pub(super) session: Option<SessionId>,
     /// Fork a shared run in this checkout alone, where the fork of any other run is already
     #[arg(long)]
@@ -572,7 +573,7 @@ pub(super) struct DriveArgs {
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(super) goal: Option<String>,
     /// The session that drives [env: FLOW_SESSION] [default: a new one]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = complete::sessions())]
     pub(super) session: Option<SessionId>,
 }
 
@@ -598,7 +599,7 @@ pub(super) struct ResumeArgs {
     #[arg(long, conflicts_with = "claim")]
     pub(super) take_over: bool,
     /// The session that asks [env: FLOW_SESSION]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = complete::sessions())]
     pub(super) session: Option<SessionId>,
 }
 
@@ -639,7 +640,7 @@ pub(super) struct ListArgs {
     #[arg(long, value_name = "NAME", add = complete::workflows())]
     pub(super) workflow: Option<String>,
     /// Only runs that this session holds
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = complete::sessions())]
     pub(super) session: Option<SessionId>,
     /// Only runs that changed since then: a time (2026-05-20) or an age (90m, 12h, 7d, 2w)
     #[arg(long, value_name = "WHEN")]

@@ -1,13 +1,18 @@
-//! What completion in a shell offers: the names of runs, phases, workflows, commands and modes, and types of reports.
+//! What completion in a shell offers: the names of runs, phases, workflows, sessions and so on.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use clap::ArgMatches;
-use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate};
+use clap_complete::engine::{
+    ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _,
+};
 
 use crate::cli::page::clean;
+use crate::hooks::event_names;
+use crate::hooks::settings::AgentHost;
+use crate::interviews;
 use crate::model::ReportType;
 use crate::modes;
 use crate::modes::policy::ModeKind;
@@ -21,12 +26,23 @@ const RUNS: usize = 100;
 
 /// Runs, newest first, by any part of their names: those that were made here all begin with a date.
 pub(super) fn runs() -> ArgValueCompleter {
+    ArgValueCompleter::new(fitting_runs)
+}
+
+/// Runs as [`runs`] offers them, then files.
+pub(super) fn runs_and_files() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
-        let typed = typed.to_string_lossy().into_owned();
-        let mut found = found(run_names);
-        found.retain(|candidate| candidate.get_value().to_string_lossy().contains(&typed));
-        found
+        let mut candidates = fitting_runs(typed);
+        candidates.extend(PathCompleter::any().complete(typed));
+        candidates
     })
+}
+
+fn fitting_runs(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let typed = typed.to_string_lossy();
+    let mut found = found(run_names);
+    found.retain(|candidate| candidate.get_value().to_string_lossy().contains(&*typed));
+    found
 }
 
 fn run_names(cx: &Context) -> Option<Names> {
@@ -103,9 +119,71 @@ pub(super) fn modes() -> ArgValueCandidates {
     })
 }
 
+/// Sessions that hold runs or have modes.
+pub(super) fn sessions() -> ArgValueCandidates {
+    candidates(|cx| {
+        let mut names = Vec::new();
+        for one in modes::sessions(cx).ok()?.sessions {
+            let Some(session) = one.session else { continue };
+            let runs: Vec<_> = one.runs.into_iter().map(|run| run.name).collect();
+            names.push((session.to_string(), runs.join(", ")));
+        }
+        Some(names)
+    })
+}
+
+/// Scripts of interviews.
+pub(super) fn scripts() -> ArgValueCandidates {
+    candidates(|cx| Some(without_help(interviews::script_names(cx).ok()?)))
+}
+
+/// Documents in which an interview is open, then files.
+pub(super) fn documents() -> ArgValueCompleter {
+    ArgValueCompleter::new(|typed: &OsStr| {
+        let begin = typed.to_string_lossy();
+        let mut documents = found(document_names);
+        documents.retain(|candidate| candidate.get_value().to_string_lossy().starts_with(&*begin));
+        let mut files = PathCompleter::any().complete(typed);
+        files.retain(|file| documents.iter().all(|document| document.get_value() != file.get_value()));
+        documents.extend(files);
+        documents
+    })
+}
+
+fn document_names(cx: &Context) -> Option<Names> {
+    let report = interviews::list(cx).ok()?;
+    let mut documents: Vec<_> = report.interviews.into_iter().map(|one| (one.document, one.name)).collect();
+    documents.extend(report.documents.into_iter().map(|one| (one.document, String::new())));
+    let root = cx.project().ok().map(|project| project.root().to_owned());
+    let mut names = Vec::new();
+    for (document, run) in documents {
+        // As it is named in the working directory.
+        let path = match &root {
+            Some(root) if cx.env.cwd.as_ref() != Some(root) => root.join(document),
+            _ => document,
+        };
+        names.push((path.to_str()?.to_owned(), run));
+    }
+    Some(names)
+}
+
+/// Hosts that call a hook.
+pub(super) fn calling_hosts() -> ArgValueCandidates {
+    candidates(|_| Some(without_help(AgentHost::names().chain(["auto"]))))
+}
+
+/// Events of which hosts tell.
+pub(super) fn hook_events() -> ArgValueCandidates {
+    candidates(|_| Some(without_help(event_names())))
+}
+
+fn without_help(names: impl IntoIterator<Item = impl Into<String>>) -> Names {
+    names.into_iter().map(|name| (name.into(), String::new())).collect()
+}
+
 /// Types of reports.
 pub(super) fn report_types() -> ArgValueCandidates {
-    candidates(|_| Some(ReportType::ALL.map(|kind| (kind.as_str().to_owned(), String::new())).to_vec()))
+    candidates(|_| Some(without_help(ReportType::ALL.map(ReportType::as_str))))
 }
 
 /// What stands on the line before the word that is completed, as far as it can be read.
@@ -118,7 +196,7 @@ pub(super) fn keep_line(line: ArgMatches) {
 }
 
 /// The first of these arguments that the line has.
-fn named_by_line(names: &[&str]) -> Option<String> {
+pub(super) fn named_by_line(names: &[&str]) -> Option<String> {
     let mut command = LINE.get()?;
     while let Some((_, below)) = command.subcommand() {
         command = below;

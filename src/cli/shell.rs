@@ -43,7 +43,24 @@ fn tree() -> Command {
     tree.build();
     let topic =
         Arg::new("topic").index(1).action(ArgAction::Set).num_args(1).add(ArgValueCandidates::new(topics_of_help));
+    let verbs = ArgValueCandidates::new(verbs);
     tree.mut_subcommand("help", |help| help.arg(topic))
+        .mut_subcommand("man", |man| man.mut_arg("command", |arg| arg.add(verbs)))
+}
+
+/// Commands, and those below the one that the line names.
+fn verbs() -> Vec<CompletionCandidate> {
+    let mut above = Cli::command();
+    if let Some(name) = complete::named_by_line(&["command"]) {
+        let Some(named) = above.find_subcommand(name) else { return Vec::new() };
+        above = named.clone();
+    }
+    let mut candidates = Vec::new();
+    for verb in above.get_subcommands() {
+        let about = verb.get_about().cloned();
+        candidates.push(CompletionCandidate::new(verb.get_name()).help(about).display_order(Some(candidates.len())));
+    }
+    candidates
 }
 
 /// What `help` takes besides commands.
@@ -60,5 +77,66 @@ fn topics_of_help() -> Vec<CompletionCandidate> {
 pub(super) fn write_script(shell: Shell, to: &mut Vec<u8>) -> io::Result<()> {
     let shells = Shells::builtins();
     let known = shells.completer(&shell.to_string()).ok_or(io::ErrorKind::Unsupported)?;
-    known.write_registration(VARIABLE, "flow", "flow", "flow", to)
+    let mut script = Vec::new();
+    known.write_registration(VARIABLE, "flow", "flow", "flow", &mut script)?;
+    let script = String::from_utf8(script).map_err(io::Error::other)?;
+    // zsh drops what does not begin with the word that was typed, and runs are named by any part.
+    to.extend(script.replace(DESCRIBED, &format!("{DESCRIBED} {ANY_PART}")).into_bytes());
+    Ok(())
+}
+
+/// What hands the candidates to zsh.
+const DESCRIBED: &str = "_describe -V 'values' other";
+/// Lets zsh take a candidate that has the word anywhere, also behind `--run-id=`.
+const ANY_PART: &str = "-M 'l:[=]|=* l:|=* r:|=*'";
+
+#[cfg(test)]
+mod tests {
+    use clap::ValueHint;
+    use clap_complete::engine::ArgValueCompleter;
+
+    use super::*;
+
+    /// Arguments whose values only the caller knows: numbers, texts, files, names of what is yet to be made.
+    const FREE: [&str; 60] = [
+        "activity", "after", "agent", "allow_host", "argv", "asked", "at", "batch", "behind", "branch", "choose",
+        "choose_url", "cost", "data", "duration", "epoch", "evidence", "exec", "exit_code", "feature", "file",
+        "format", "from", "goal", "id", "inputs", "issue", "iteration", "journal", "keep", "limit", "listen",
+        "lock_timeout", "max_iter", "model", "name", "older_than", "on", "outcome", "port", "pr", "question", "reason",
+        "repo", "search", "seen", "settles", "since", "skip_reason", "slug", "started_at", "store", "summary", "text",
+        "timeout", "tokens_in", "tokens_out", "topic", "types", "unit",
+    ];
+
+    fn incomplete(command: &Command, path: &str, found: &mut Vec<String>) {
+        for arg in command.get_arguments() {
+            let name = arg.get_id().as_str();
+            // The phase of a mode is any text.
+            let is_free = FREE.contains(&name) || (path, name) == ("flow mode write", "phase");
+            let is_offered = arg.get::<ArgValueCandidates>().is_some()
+                || arg.get::<ArgValueCompleter>().is_some()
+                || !arg.get_possible_values().is_empty()
+                || arg.get_value_hint() != ValueHint::Unknown;
+            if arg.get_action().takes_values() && !is_free && !is_offered {
+                found.push(format!("{path} {name}"));
+            }
+        }
+        for below in command.get_subcommands() {
+            incomplete(below, &format!("{path} {}", below.get_name()), found);
+        }
+    }
+
+    #[test]
+    fn every_value_that_flow_knows_can_be_completed() {
+        let mut found = Vec::new();
+        incomplete(&tree(), "flow", &mut found);
+        assert!(found.is_empty(), "{found:#?}");
+    }
+
+    #[test]
+    fn zsh_takes_a_run_by_any_part_of_its_name() {
+        let mut script = Vec::new();
+        write_script(Shell::Zsh, &mut script).unwrap();
+        let script = String::from_utf8(script).unwrap();
+        assert!(script.contains(&format!("{DESCRIBED} {ANY_PART}\n")), "{script}");
+    }
 }

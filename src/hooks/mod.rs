@@ -12,4 +12,4 @@ pub mod settings;
 
 pub use hook::{Call, hook};
 pub use hud::{HudReport, HudRequest, hud};
-pub use payload::HostInput;
+pub use payload::{HostInput, event_names};

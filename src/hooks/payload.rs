@@ -52,6 +52,11 @@ named! {
     }
 }
 
+/// The names of the events.
+pub fn event_names() -> impl Iterator<Item = &'static str> {
+    Event::ALL.into_iter().map(Event::as_str)
+}
+
 /// A payload, reduced to what flow uses. Fields of other types and unknown fields are ignored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Payload {

@@ -7,6 +7,7 @@ use crate::codec::{DocumentKind, Violation, similar};
 use crate::interviews::error::{Error, Result};
 use crate::interviews::pad::{Script, ScriptDocument};
 use crate::model::{Flaw, WorkflowId};
+use crate::runs::Context;
 
 /// The suffix of a script's file name.
 pub(crate) const SUFFIX: &str = ".interview.yaml";
@@ -21,6 +22,14 @@ const SHIPPED: &[(&str, &str)] = &[("charter", include_str!("../../workflows/cha
 /// When their directory cannot be read.
 pub(crate) fn own_scripts(catalog: &Catalog) -> Result<Vec<String>> {
     Ok(own(catalog.own(Some(FOLDER))?.as_ref())?)
+}
+
+/// The names of all scripts, sorted: the project's own and the shipped ones.
+///
+/// # Errors
+/// When the project cannot be looked for, or the directory of its own scripts cannot be read.
+pub fn script_names(cx: &Context) -> Result<Vec<String>> {
+    Ok(known(cx.catalog(cx.project().ok().as_ref()).own(Some(FOLDER))?.as_ref())?)
 }
 
 /// All valid scripts.

@@ -943,6 +943,17 @@ fn a_shell_completes_runs_phases_and_workflows() {
     std::fs::write(sandbox.path(".flow/config.yaml"), "commands: {test: cargo test, lint: cargo clippy}\n").unwrap();
     assert_eq!(completed(&sandbox, &["exec", "t"]), ["test\tcargo test"]);
     assert!(names(&["mode", "request", ""]).contains(&"blueprint".to_owned()));
+    assert_eq!(names(&["start", "start-issue", "--phase", "c"]), ["code"]);
+    assert_eq!(names(&["interview", "start", "notes.md", "--run-id", "issue-4"]).len(), 1);
+    assert_eq!(names(&["interview", "start", "notes.md", "--script", ""]), ["charter"]);
+    assert_eq!(names(&["man", "st"]), ["start"]);
+    assert_eq!(names(&["man", "workflow", "ch"]), ["check"]);
+    assert_eq!(names(&["hook", "a"]), ["auto"]);
+    assert_eq!(names(&["hook", "codex", "session"]), ["session-start", "session-end"]);
+    sandbox.flow(["start", "debug", "--id", "r3", "--session", "monday"]).ok();
+    for words in [&["list", "--session", "m"][..], &["resume", "--session", "mon"], &["mode", "list", "--session", ""]] {
+        assert_eq!(completed(&sandbox, words), ["monday\tr3"], "{words:?}");
+    }
     assert!(names(&["rec"]).contains(&"record-activity".to_owned()));
     // No project, or one that cannot be read, is nothing to complete, and no error.
     std::fs::remove_dir_all(sandbox.path(".flow/runs")).unwrap();

@@ -6,6 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::cli::args::values::text;
+use crate::cli::complete;
 use crate::hooks::settings::{self, AgentHost};
 use crate::model::SessionId;
 
@@ -108,10 +109,10 @@ Times:
 #[derive(Debug, Args)]
 pub(crate) struct HookArgs {
     /// claude-code, codex, qwen, gemini-cli, copilot, opencode, cursor, kiro, or auto: the one that shows, else Codex
-    #[arg(value_name = "HOST")]
+    #[arg(value_name = "HOST", add = complete::calling_hosts())]
     pub(crate) host: String,
     /// session-start, user-prompt-submit, pre-compact, stop, subagent-start, subagent-stop or session-end
-    #[arg(value_name = "EVENT")]
+    #[arg(value_name = "EVENT", add = complete::hook_events())]
     pub(crate) event: String,
     /// At stop: let the session go on once after each prompt, if its run can go on
     #[arg(long = "continue")]
@@ -125,7 +126,7 @@ pub(crate) struct HookArgs {
 #[derive(Debug, Args)]
 pub(crate) struct HudArgs {
     /// The session [default: the session_id on standard input, else FLOW_SESSION]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = complete::sessions())]
     pub(crate) session: Option<SessionId>,
     /// The line, with {title}, {run}, {name}, {workflow}, {status}, {phase}, {place}, {branch}, {state}, {verdict}, {waits},
     /// {undone}, {age}, {modes}, {unreadable}, {elsewhere}, {store} and {others}
@@ -140,7 +141,7 @@ pub(crate) struct HudArgs {
 #[derive(Debug, Args)]
 pub(crate) struct SessionEndArgs {
     /// The session that ends [default: the hook's session_id on standard input, else FLOW_SESSION or the host's variable]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = complete::sessions())]
     pub(crate) session: Option<SessionId>,
     /// Without a session, mark the runs without a holder; so does standard input from a terminal or /dev/null
     #[arg(long)]

@@ -6,17 +6,19 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
+use crate::cli::complete;
+
 // The document, the script and the run of an interview.
 #[derive(Debug, Args)]
 pub(crate) struct BeginArgs {
     /// The document that the interview writes
     pub(crate) document: PathBuf,
     /// The script: .flow/interviews/NAME.interview.yaml, or a shipped one [default: the document's, or charter]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = complete::scripts())]
     pub(crate) script: Option<String>,
     /// The run that the interview belongs to: each answer is logged in the run, and the interview is one of its
     /// activities
-    #[arg(long, value_name = "RUN")]
+    #[arg(long, value_name = "RUN", add = complete::runs())]
     pub(crate) run_id: Option<String>,
     /// Begin in a file that is not Markdown (.md, .markdown), or outside of the project
     #[arg(long)]
@@ -27,7 +29,7 @@ pub(crate) struct BeginArgs {
 #[derive(Debug, Args)]
 pub(crate) struct GivenArgs {
     /// The document
-    #[arg(required_unless_present = "behind")]
+    #[arg(required_unless_present = "behind", add = complete::documents())]
     document: Option<PathBuf>,
     /// The answer; `-` or no answer reads standard input
     #[arg(allow_hyphen_values = true, value_name = "TEXT", value_parser = super::text)]
@@ -79,6 +81,7 @@ pub(crate) enum InterviewCommand {
     /// Show the next question
     Next {
         /// The document
+        #[arg(add = complete::documents())]
         document: PathBuf,
     },
     /// Answer a question; the answer is safe on disk when this returns
@@ -101,6 +104,7 @@ pub(crate) enum InterviewCommand {
     /// Skip a question
     Skip {
         /// The document
+        #[arg(add = complete::documents())]
         document: PathBuf,
         /// The reason
         #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = super::text)]
@@ -112,11 +116,13 @@ pub(crate) enum InterviewCommand {
     /// Show all questions, answers and sections
     Status {
         /// The document
+        #[arg(add = complete::documents())]
         document: PathBuf,
     },
     /// Write the answers into their sections, and remove the scratch pad
     Finish {
         /// The document
+        #[arg(add = complete::documents())]
         document: PathBuf,
         /// What belongs into the sections, a JSON object of their ids, or what an agent answered with it; `-` reads
         /// standard input; where it has no text, the answers stand
@@ -129,6 +135,7 @@ pub(crate) enum InterviewCommand {
     /// Abandon an interview: remove the scratch pad, and keep a copy with all answers
     Abandon {
         /// The document
+        #[arg(add = complete::documents())]
         document: PathBuf,
         /// Do not ask for confirmation
         #[arg(long)]

@@ -87,7 +87,7 @@ pub(crate) struct EvidenceArgs {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["run", "run_id"])]
     pub(crate) feature: Option<String>,
     /// The session that asks [env: FLOW_SESSION]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = complete::sessions())]
     pub(crate) session: Option<SessionId>,
 }
 

@@ -10,7 +10,7 @@ use crate::model::SessionId;
 #[derive(Debug, Args)]
 pub(crate) struct ScopeArgs {
     /// The session whose modes are meant [env: FLOW_SESSION]
-    #[arg(long, value_name = "ID", conflicts_with = "root")]
+    #[arg(long, value_name = "ID", conflicts_with = "root", add = complete::sessions())]
     pub(crate) session: Option<SessionId>,
     /// The project's own modes, which every session sees
     #[arg(long)]

@@ -29,7 +29,7 @@ impl RunArg {
 #[derive(Debug, Args)]
 pub(crate) struct CallerArgs {
     /// The session that calls [env: FLOW_SESSION]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = complete::sessions())]
     pub(crate) session: Option<SessionId>,
     /// The epoch under which the session holds the run [env: FLOW_EPOCH]
     #[arg(long, value_name = "N", value_parser = whole::<u64>)]
