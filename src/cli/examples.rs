@@ -137,13 +137,7 @@ const EXAMPLES: [(&str, [&str; 2]); 86] = [
     ("exec", ["flow exec -- cargo test --locked", "flow exec --id test --timeout 600 test"]),
     ("verify", ["flow verify", "flow verify '#42' --evidence"]),
     ("schema", ["flow schema run", "flow schema workflow > workflow.schema.json"]),
-    (
-        "completions",
-        [
-            "flow completions bash > ~/.local/share/bash-completion/completions/flow",
-            "flow completions zsh > ~/.flow-completion.zsh",
-        ],
-    ),
+    ("completions", ["source <(flow completions bash)", "flow completions zsh > ~/.flow-completion.zsh"]),
     ("man", ["flow man start", "flow man --dir ~/.local/share/man/man1"]),
 ];
 
@@ -179,7 +173,8 @@ mod tests {
 
     /// The words of a line as a shell gives them to the program.
     fn words(line: &str) -> Vec<String> {
-        let line = line.strip_prefix("RUN=$(").map_or(line, |rest| rest.trim_end_matches(')'));
+        let inner = line.strip_prefix("RUN=$(").or_else(|| line.strip_prefix("source <("));
+        let line = inner.map_or(line, |rest| rest.trim_end_matches(')'));
         let line = line.split(['>', '&']).next().unwrap();
         let mut words = Vec::new();
         let mut quoted = false;

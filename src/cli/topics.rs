@@ -128,12 +128,20 @@ pub(super) fn about(command: &str) -> Option<String> {
     Some(format!("flow help {page}"))
 }
 
+/// The recipe whose heading has this word, such as the name of a tool.
+fn recipe_about(word: &str) -> Option<&'static str> {
+    // `or` and `in` are in headings, too.
+    let has_it =
+        |heading: &str| word.len() > 3 && heading.split_whitespace().any(|part| part.eq_ignore_ascii_case(word));
+    RECIPES.iter().find(|(_, heading)| has_it(heading)).map(|(name, _)| *name)
+}
+
 /// What to do about a word that is neither a command below `help` nor a topic.
 pub(super) fn near(word: &str, help: &clap::Command) -> String {
     let commands = help.get_subcommands().map(clap::Command::get_name);
     let topics = TOPICS.iter().map(|(name, ..)| *name).chain(RECIPES.iter().map(|(name, _)| *name));
     let known = commands.chain(topics);
-    match similar(word, known) {
+    match recipe_about(word).or_else(|| similar(word, known)) {
         Some(name) => format!("did you mean `flow help {name}`?"),
         None => "`flow help` lists all commands and topics".to_owned(),
     }

@@ -951,7 +951,8 @@ fn a_shell_completes_runs_phases_and_workflows() {
     assert_eq!(names(&["hook", "a"]), ["auto"]);
     assert_eq!(names(&["hook", "codex", "session"]), ["session-start", "session-end"]);
     sandbox.flow(["start", "debug", "--id", "r3", "--session", "monday"]).ok();
-    for words in [&["list", "--session", "m"][..], &["resume", "--session", "mon"], &["mode", "list", "--session", ""]] {
+    for words in [&["list", "--session", "m"][..], &["resume", "--session", "mon"], &["mode", "list", "--session", ""]]
+    {
         assert_eq!(completed(&sandbox, words), ["monday\tr3"], "{words:?}");
     }
     assert!(names(&["rec"]).contains(&"record-activity".to_owned()));

@@ -169,6 +169,12 @@ fn runs_are_found_by_what_they_do_and_what_they_are_about() {
     assert_eq!(page, "build-fast  failing  build-fast  failing  plan 1/3  14 s  plan failed\n");
     let none = sandbox.flow(["list", "--feature", "nothing"]).ok();
     assert_eq!((none.stdout.as_str(), none.stderr.as_str()), ("", "no run matches\n"));
+    for (option, typed, meant) in [("workflow", "debgu", "debug"), ("feature", "checkuot", "checkout")] {
+        let none = sandbox.flow(["list", &format!("--{option}"), typed]).ok();
+        assert_eq!(none.stderr, format!("no run matches; did you mean `--{option} {meant}`?\n"));
+    }
+    // The name is there, and has no such run.
+    assert_eq!(sandbox.flow(["list", "--workflow", "debug", "--status", "failed"]).ok().stderr, "no run matches\n");
     for id in ["failing", "resting", "asking"] {
         sandbox.flow(["verify", id]).ok();
     }

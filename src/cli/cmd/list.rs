@@ -7,8 +7,8 @@ use crate::cli::cmd::worktrees;
 use crate::cli::out::{CliResult, Out};
 use crate::cli::page::TextPage;
 use crate::cli::progress::while_waiting;
-use crate::model::{Timestamp, counted};
-use crate::runs::{self, Card, Context, Error, ListFilter, ListReport, ListUsage, ShortNames, parse_since};
+use crate::model::{Timestamp, counted, quoted};
+use crate::runs::{self, Card, Context, Error, ListFilter, ListReport, ListUsage, ShortNames, parse_since, similar};
 
 /// How many runs are shown unless a limit is given; programs get all.
 const SHOWN: usize = 20;
@@ -40,8 +40,8 @@ pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> CliResult {
     }
     // Who asks for none knows that none is shown.
     if report.runs.is_empty() && report.unreadable.is_empty() && filter.limit != Some(0) {
-        let none = if filter.is_all() { "no runs here" } else { "no run matches" };
-        out.aside(&format!("{}\n", no_project(cx).unwrap_or_else(|| none.to_owned())));
+        let none = if filter.is_all() { "no runs here".to_owned() } else { no_match(cx, &filter) };
+        out.aside(&format!("{}\n", no_project(cx).unwrap_or(none)));
     }
     // A run may be open in another worktree when none is here.
     worktrees::hint(&report.worktrees, out);
@@ -60,6 +60,28 @@ pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> CliResult {
         out.aside(&format!("{more} more; `flow list --limit {}` shows all\n", report.runs.len()));
     }
     Ok(exit)
+}
+
+/// That no run matches, with the name that was probably meant.
+fn no_match(cx: &Context, filter: &ListFilter) -> String {
+    let all = runs::list(&cx.clone().offline(), &ListFilter::default()).map(|report| report.runs).unwrap_or_default();
+    let defined = runs::workflow_list(cx).map(|report| report.workflows).unwrap_or_default();
+    let workflows = defined.into_iter().map(|one| one.id).chain(all.iter().map(|run| run.head.workflow.to_string()));
+    let features = all.iter().filter_map(|run| run.feature.clone());
+    let sessions = all.iter().filter_map(|run| run.session.as_ref().map(ToString::to_string));
+    let session = filter.session.as_ref().map(ToString::to_string);
+    for (option, given, known) in [
+        ("workflow", &filter.workflow, workflows.collect::<Vec<_>>()),
+        ("feature", &filter.feature, features.collect()),
+        ("session", &session, sessions.collect()),
+    ] {
+        let Some(given) = given else { continue };
+        // A name that is there has runs, but none of these.
+        if let Some(meant) = similar(given, known.iter().map(String::as_str)).filter(|_| !known.contains(given)) {
+            return format!("no run matches; did you mean `--{option} {}`?", quoted(meant));
+        }
+    }
+    "no run matches".to_owned()
 }
 
 fn fill(report: &ListReport, names: &ShortNames, cards: &[Card], shown: usize, now: Timestamp, page: &mut TextPage) {

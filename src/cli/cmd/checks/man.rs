@@ -1,8 +1,8 @@
 //! `man`.
 
 use crate::cli::args::ManArgs;
-use crate::cli::help;
 use crate::cli::out::{CliResult, Out};
+use crate::cli::{help, usage};
 use crate::model::{Kind, Problem};
 use crate::runs::{Context, Error, save_export};
 
@@ -13,7 +13,11 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: &ManArgs, out: &mut Out) -> C
             Some(page) => Ok(out.plain(&page)),
             None => {
                 let message = format!("there is no command `{}`", args.command.join(" "));
-                Err(Problem::new(Kind::Usage, "usage", message).help("`flow help` lists all commands").into())
+                let help = match usage::command_meant(&args.command) {
+                    Some(meant) => format!("did you mean `flow man {meant}`?"),
+                    None => "`flow help` lists all commands".to_owned(),
+                };
+                Err(Problem::new(Kind::Usage, "usage", message).help(help).into())
             }
         };
     };
