@@ -56,8 +56,12 @@ fn a_first_run_leaves_at_most_eight_files_and_twenty_kilobytes() {
     ");
     sandbox.record(&run, "preflight", "check-tree");
     sandbox.record(&run, "explore", "read-parser");
-    let bytes: u64 = files(&sandbox.path(".flow")).iter().map(|(_, bytes)| bytes).sum();
+    let with_records = files(&sandbox.path(".flow"));
+    let bytes: u64 = with_records.iter().map(|(_, bytes)| bytes).sum();
     assert!(bytes <= 20 << 10, "{bytes} bytes");
+    // Five are the project's, as above; a run has three, and one more for each record.
+    let of_run = |run: &str| files(&sandbox.run_dir(run)).len();
+    assert_eq!((with_records.len(), of_run(&run)), (10, 5));
     // Nothing is made beside it, and git sees what is worth keeping alone.
     let seen = sandbox.command("git").args(["status", "--porcelain", "-uall"]).output().unwrap();
     insta::assert_snapshot!(String::from_utf8(seen.stdout).unwrap().replace(&run, "RUN"), @r"
@@ -67,6 +71,11 @@ fn a_first_run_leaves_at_most_eight_files_and_twenty_kilobytes() {
     ?? .flow/runs/RUN/events.jsonl
     ?? .flow/runs/RUN/run.yaml
     ");
+    // Another run adds nothing outside of its directory.
+    sandbox.flow(["start", "debug", "--id", "other"]).ok();
+    assert_eq!(files(&sandbox.path(".flow")).len(), 10 + of_run("other"));
+    sandbox.record("other", "preflight", "look");
+    assert_eq!(of_run("other"), 4);
     sandbox.flow(["doctor"]).ok();
 }
 
