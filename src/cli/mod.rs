@@ -3,6 +3,7 @@
 mod args;
 mod cmd;
 mod complete;
+mod document;
 mod examples;
 mod exit;
 mod help;

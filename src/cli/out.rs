@@ -13,7 +13,7 @@ use crate::cli::page::{self, TextPage};
 use crate::cli::usage;
 use crate::model::{Explain, Help, Kind, Problem, Suggestion};
 use crate::picture::in_ascii;
-use crate::runs::{self, Context, wants_ascii};
+use crate::runs::{self, Context, columns, wants_ascii};
 
 /// Writes the answers, warnings and errors of a command.
 #[derive(Debug)]
@@ -97,13 +97,22 @@ impl Out {
         if self.json {
             return self.json(report);
         }
-        let text = TextPage::of(fill);
+        let text = self.filled(fill);
         let exit = self.page(&text);
         self.say_flow_dir(&text);
         exit
     }
 
-    fn page(&mut self, text: &str) -> Exit {
+    /// The page that `fill` writes, in the columns that there are. Kept output has no terminal.
+    fn filled(&self, fill: impl FnOnce(&mut TextPage)) -> String {
+        TextPage::of(|page| {
+            page.within(if self.kept.is_none() { columns() } else { None });
+            fill(page);
+        })
+    }
+
+    /// Writes a page to standard output.
+    pub(super) fn page(&mut self, text: &str) -> Exit {
         // Also where a program reads it: it has the same locale.
         if self.kept.is_none() && wants_ascii() { self.plain(&in_ascii(text)) } else { self.plain(text) }
     }
@@ -146,7 +155,7 @@ impl Out {
             return;
         }
         for warning in warnings {
-            self.stderr(&format!("{}warning{:#}: {}\n", page::CARE, page::CARE, page::clean(warning)));
+            self.stderr(&self.filled(|page| page.told(page::CARE, "warning", warning)));
         }
     }
 
@@ -162,14 +171,17 @@ impl Out {
     pub(super) fn aside_page(&self, fill: impl FnOnce(&mut TextPage)) {
         if !self.json {
             // A page has cleaned what it shows; its colours are its own.
-            self.stderr(&TextPage::of(fill));
+            self.stderr(&self.filled(fill));
         }
     }
 
     /// Prints to standard error in every case, for questions to a person.
     pub(super) fn show(&self, text: &str) {
-        let lines: Vec<_> = text.split('\n').map(page::clean).collect();
-        self.stderr(&lines.join("\n"));
+        // What is behind the last line break is a prompt, behind which a person types.
+        let (lines, prompt) = text.rsplit_once('\n').map_or(("", text), |(lines, prompt)| (lines, prompt));
+        let mut shown = self.filled(|page| lines.lines().for_each(|line| page.line(line)));
+        shown += &page::clean(prompt);
+        self.stderr(&shown);
     }
 
     /// The exit status of a command that showed what it would do, for a caller who cannot be asked whether to do it.
@@ -224,9 +236,8 @@ impl Out {
             let object = serde_json::json!({ "error": problem });
             self.stderr(&format!("{object}\n"));
         } else {
-            let message = page::clean(&problem.message);
-            let text = TextPage::of(|page| {
-                page.raw(&format!("{}{}{:#}: {message}", page::BAD, self.error_word, page::BAD));
+            let text = self.filled(|page| {
+                page.told(page::BAD, self.error_word, &problem.message);
                 for cause in &problem.causes {
                     page.line(&format!("  cause: {cause}"));
                 }

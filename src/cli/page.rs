@@ -14,7 +14,7 @@ use crate::picture::cut;
 use crate::runs::columns;
 
 /// How many columns a text takes on a terminal.
-fn width(text: &str) -> usize {
+pub(super) fn width(text: &str) -> usize {
     // A fast path: lists of many runs are ASCII.
     if text.is_ascii() { text.len() } else { text.width() }
 }
@@ -25,8 +25,10 @@ pub(super) struct TextPage {
     text: String,
     /// Whether very long values are cut.
     clips: bool,
-    /// How many columns prose and tables may take, if that matters.
+    /// How many columns prose may take, if that matters.
     room: Option<usize>,
+    /// Whether the last columns of tables are cut where they have some room.
+    cuts_tables: bool,
 }
 
 /// The words of a text. A command in backticks is one.
@@ -46,12 +48,18 @@ fn words(text: &str) -> Vec<&str> {
 /// A text with line breaks, so that it fits into this many columns, all but the first line behind `indent` blanks. A command in
 /// backticks stays whole.
 pub(super) fn in_lines(text: &str, columns: usize, indent: usize) -> String {
-    let room = columns.saturating_sub(indent).max(LEAST);
+    lines_from(text, columns, indent, indent)
+}
+
+/// As [`in_lines`], for a text whose first line begins in the column `first`.
+fn lines_from(text: &str, columns: usize, first: usize, indent: usize) -> String {
     let (mut lines, mut used) = (String::new(), 0);
+    let mut room = columns.saturating_sub(first).max(LEAST);
     for word in words(text) {
         if used > 0 && used + 1 + width(word) > room {
             lines.push('\n');
             lines.extend(repeat_n(' ', indent));
+            room = columns.saturating_sub(indent).max(LEAST);
             used = 0;
         } else if used > 0 {
             lines.push(' ');
@@ -95,14 +103,20 @@ impl TextPage {
         page.text
     }
 
+    /// Breaks prose at this many columns from now on. Commands stay whole.
+    pub(super) fn within(&mut self, columns: Option<usize>) {
+        self.room = columns;
+    }
+
     /// Cuts very long values from now on, for text that others wrote. (Commands are never cut.)
     pub(super) fn cut_long_values(&mut self) {
         self.clips = true;
     }
 
-    /// Breaks prose and the last columns of tables from now on, as the columns of the output ask for. Commands stay whole.
+    /// Breaks prose and cuts the last columns of tables from now on, as the columns of the output ask for. Commands stay whole.
     pub(super) fn fit_to_columns(&mut self) {
         self.room = columns();
+        self.cuts_tables = true;
     }
 
     fn fit<'t>(&self, text: &'t str) -> Cow<'t, str> {
@@ -114,7 +128,15 @@ impl TextPage {
         let rest = self.fit(rest);
         let rest = clean(&rest);
         let gap = if rest.is_empty() { "" } else { "  " };
-        let _ = writeln!(self.text, "{style}{}{style:#}{gap}{rest}", clean(word));
+        let word = clean(word);
+        let rest = self.broken_from(&rest, width(&word) + 2, 2);
+        let _ = writeln!(self.text, "{style}{word}{style:#}{gap}{rest}");
+    }
+
+    /// Adds a sentence of a kind, such as a warning.
+    pub(super) fn told(&mut self, style: Style, kind: &str, sentence: &str) {
+        let sentence = self.broken_from(&clean(sentence), width(kind) + 2, 2);
+        let _ = writeln!(self.text, "{style}{kind}{style:#}: {sentence}");
     }
 
     /// Adds a label and its value.
@@ -136,13 +158,24 @@ impl TextPage {
     pub(super) fn fields(&mut self, fields: &[(&str, String)]) {
         let width = fields.iter().map(|(label, _)| label.len()).max().unwrap_or_default().max(LABEL);
         for (label, value) in fields {
-            let _ = writeln!(self.text, "  {FAINT}{label:<width$}{FAINT:#} {}", clean(&self.fit(value)));
+            let value = self.broken(&clean(&self.fit(value)), width + 3);
+            let _ = writeln!(self.text, "  {FAINT}{label:<width$}{FAINT:#} {value}");
         }
     }
 
-    /// Adds one line.
+    /// Adds a sentence, behind the blanks with which it begins.
     pub(super) fn line(&mut self, line: &str) {
-        let _ = writeln!(self.text, "{}", clean(&self.fit(line)));
+        let line = self.fit(line);
+        let line = clean(&line);
+        let text = line.trim_start_matches(' ');
+        let indent = line.len() - text.len();
+        let text = self.broken_from(text, indent, if indent > 0 { indent + 2 } else { 0 });
+        let _ = writeln!(self.text, "{:indent$}{text}", "");
+    }
+
+    /// Adds a command behind blanks. It stays whole: it is to be copied.
+    pub(super) fn command(&mut self, command: &str) {
+        let _ = writeln!(self.text, "    {}", clean(&self.fit(command)));
     }
 
     /// Adds a sentence behind two blanks.
@@ -162,13 +195,18 @@ impl TextPage {
 
     /// This text with line breaks, so that its lines fit behind `indent` blanks.
     fn broken(&self, text: &str, indent: usize) -> String {
+        self.broken_from(text, indent, indent)
+    }
+
+    /// As [`Self::broken`], for a text whose first line begins in the column `first`.
+    fn broken_from(&self, text: &str, first: usize, indent: usize) -> String {
         match self.room {
-            Some(room) => in_lines(text, room, indent),
+            Some(room) => lines_from(text, room, first, indent),
             None => text.to_owned(),
         }
     }
 
-    /// Adds several lines, none of which is cut.
+    /// Adds several lines, none of which is broken or cut.
     pub(super) fn lines(&mut self, text: &str) {
         for line in text.lines() {
             self.raw(&clean(line));
@@ -181,8 +219,19 @@ impl TextPage {
         self.text.push('\n');
     }
 
-    /// Adds a table whose columns are as wide as their widest cell; the last column is not padded.
+    /// Adds a table whose columns are as wide as their widest cell; the last column is not padded. Columns that have no room stand
+    /// below the others.
     pub(super) fn table<C: AsRef<str>>(&mut self, indent: usize, rows: impl IntoIterator<Item: AsRef<[C]>>) {
+        self.table_within(self.room, indent, rows);
+    }
+
+    /// As [`Self::table`], in so many columns; none for rows that are as wide as they should be.
+    pub(super) fn table_within<C: AsRef<str>>(
+        &mut self,
+        room: Option<usize>,
+        indent: usize,
+        rows: impl IntoIterator<Item: AsRef<[C]>>,
+    ) {
         let rows: Vec<_> = rows.into_iter().collect();
         // Cells are looked at twice rather than stored: allocating memory for ten thousand rows costs more.
         let mut widths: Vec<usize> = Vec::new();
@@ -192,14 +241,17 @@ impl TextPage {
                 *widest = (*widest).max(width(&self.cell(text.as_ref())));
             }
         }
-        // Where the last column has no room, it stands below the others.
-        let mut is_below = false;
-        if let (Some(room), Some((last, before))) = (self.room, widths.split_last_mut()) {
-            let taken = indent + before.iter().map(|width| width + 2).sum::<usize>();
-            let left = room.saturating_sub(taken);
-            is_below = left < (*last).min(LEAST);
-            if !is_below {
+        let mut above = widths.len();
+        if let (Some(room), Some((last, before))) = (room, widths.split_last_mut()) {
+            let taken = |columns: &[usize]| indent + columns.iter().map(|width| width + 2).sum::<usize>();
+            let left = room.saturating_sub(taken(before));
+            if self.cuts_tables && left >= LEAST {
                 *last = (*last).min(left);
+            } else if left < *last {
+                above = before.len().max(1);
+                while above > 1 && taken(&before[..above]) > room + 2 {
+                    above -= 1;
+                }
             }
         }
         let blanks = " ".repeat(widths.iter().max().map_or(0, |widest| widest + 2));
@@ -207,20 +259,19 @@ impl TextPage {
         for row in &rows {
             line.clear();
             line.extend(repeat_n(' ', indent));
-            for (nth, (text, widest)) in row.as_ref().iter().zip(&widths).enumerate() {
+            for (text, widest) in row.as_ref().iter().zip(&widths[..above]) {
                 let text = self.cell(text.as_ref());
-                if is_below && nth + 1 == widths.len() && !text.is_empty() {
-                    self.raw(line.trim_end());
-                    line.clear();
-                    line.extend(repeat_n(' ', indent + 2));
-                    line.push_str(&self.broken(&text, indent + 2));
-                    continue;
-                }
                 let text = if width(&text) > *widest { cut(&text, *widest).into() } else { text };
                 line.push_str(&text);
                 line.push_str(&blanks[..widest - width(&text) + 2]);
             }
             self.raw(line.trim_end());
+            let below: Vec<_> = row.as_ref().iter().skip(above).map(|text| self.cell(text.as_ref())).collect();
+            let below = below.join("  ");
+            if !below.trim().is_empty() {
+                let below = self.broken(below.trim_end(), indent + 2);
+                let _ = writeln!(self.text, "{:1$}{below}", "", indent + 2);
+            }
         }
     }
 

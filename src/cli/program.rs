@@ -13,7 +13,7 @@ use crate::cli::cmd::dispatch;
 use crate::cli::exit::Exit;
 use crate::cli::out::{KeptOutput, Out};
 use crate::cli::usage::UsageProblem;
-use crate::cli::{help, shell, topics, usage, verbs};
+use crate::cli::{document, help, shell, topics, usage, verbs};
 use crate::model::{Help, Kind, Problem, Suggestion};
 use crate::modes::ModesObserver;
 use crate::runs::{Context, Options, Result};
@@ -56,7 +56,7 @@ pub fn within(args: &[OsString], context: impl FnOnce(Options) -> Result<Context
 fn answer(args: &[OsString], out: &mut Out, context: impl FnOnce(Options) -> Result<Context>) -> Exit {
     let args = &verbs::full(args);
     if let Some(page) = topics::asked(args, |word| Cli::command().find_subcommand(word).is_some()) {
-        return out.plain(&page);
+        return out.page(&document::shown(&page));
     }
     let is_bare = is_bare(args);
     let line = if is_bare { &[args, &["attention".into()][..]].concat() } else { args };

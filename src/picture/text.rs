@@ -56,7 +56,7 @@ pub(crate) fn columns(text: &str) -> usize {
 
 /// The most characters of a text: those that take no column, such as accents, are drawn all the same.
 fn characters(columns: usize) -> usize {
-    4 * columns
+    columns.saturating_mul(4)
 }
 
 /// A number of pixels to a tenth, which is as much as anyone sees, and short as text.
@@ -92,7 +92,7 @@ fn ascii_sign(sign: char) -> char {
         '◆' | '?' => '?',
         '○' => 'o',
         '●' | '·' | '◉' => '*',
-        '◦' | '–' | '─' | '—' => '-',
+        '◦' | '–' | '─' | '—' | '−' => '-',
         '✓' => '+',
         '✕' | '×' => 'x',
         '…' => '~',

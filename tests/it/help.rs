@@ -258,3 +258,53 @@ fn every_command_has_a_manual_page() {
     assert!(page.contains(".TH flow-workflow-check 1") && page.contains(".SH EXAMPLES"), "{page}");
     sandbox.flow(["man", "nothing"]).exits(2);
 }
+
+#[test]
+fn sentences_of_all_pages_fit_into_forty_columns_and_commands_stay_whole() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .flow(["start", "start-issue", "--id", "r1", "--goal", "The importer loses the last row of every file"])
+        .ok();
+    sandbox.record("r1", "preflight", "look-at-the-tree");
+    sandbox.flow(["exec", "--id", "find-the-cause", "--", "git", "--version"]).ok();
+    sandbox.flow(["start", "debug", "--id", "r2"]).ok();
+    sandbox.flow(["block", "r2", "--reason", "waiting for access to the machines for staging"]).ok();
+    for line in [
+        "hud",
+        "show r1",
+        "resume r1",
+        "resume r2",
+        "verify",
+        "verify --evidence",
+        "attention",
+        "start",
+        "watch --once",
+        "evidence r2",
+        "doctor",
+        "sessions",
+        "complete r1",
+        "show nosuch",
+        "record-activity --run-id r1 --id b",
+        "help tutorial",
+        "help glossary",
+        "help hosts",
+    ] {
+        let mut command = sandbox.flow_command();
+        command.args(line.split(' ')).env("COLUMNS", "40").env("LC_ALL", "C.UTF-8");
+        let answer = run(command, "");
+        let mut is_code = false;
+        for shown in answer.stdout.lines().chain(answer.stderr.lines()) {
+            is_code ^= shown.starts_with("```");
+            // A word, such as a link, is not broken, and neither is what stands in backticks.
+            let longest = shown.split(' ').chain(shown.split('`')).map(str::len).max().unwrap_or_default();
+            let is_whole = is_code || shown.contains("flow ") || shown.starts_with("    ") || longest > 30;
+            assert!(shown.chars().count() <= 40 || is_whole, "{line}: {shown}");
+        }
+    }
+    for topic in ["tutorial", "cookbook", "glossary", "durability"] {
+        let mut command = sandbox.flow_command();
+        command.args(["help", topic]).env("LC_ALL", "C");
+        let page = run(command, "").ok().stdout;
+        assert!(page.is_ascii(), "{topic}: {:?}", page.lines().find(|line| !line.is_ascii()));
+    }
+}

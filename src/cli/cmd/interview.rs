@@ -60,6 +60,7 @@ pub(super) fn run(cx: &Context, command: InterviewCommand, out: &mut Out) -> Cli
 
 fn list(report: &InterviewListReport, page: &mut TextPage) {
     page.cut_long_values();
+    page.fit_to_columns();
     if !report.interviews.is_empty() {
         page.head(CARE, "Interviews", &report.interviews.len().to_string());
         let rows = report.interviews.iter().map(|one| {

@@ -83,7 +83,7 @@ fn next(report: &ResumeReport, page: &mut TextPage) {
     for way in &report.next.alternatives {
         let by = if way.by == Some(Who::Person) { " (a person, in their own terminal)" } else { "" };
         page.prose(&format!("if {}{by}:", way.when));
-        page.line(&format!("    {:#}", way.command));
+        page.command(&format!("{:#}", way.command));
     }
 }
 

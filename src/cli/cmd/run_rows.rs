@@ -165,7 +165,7 @@ pub(super) fn fitted<const N: usize>(
         let cells = row.into_iter().zip(widths).filter(|(_, width)| *width > 0);
         shown.push(cells.map(|(cell, _)| cell).collect::<Vec<_>>());
     }
-    page.table(indent, shown);
+    page.table_within(None, indent, shown);
 }
 
 /// How much of a line these columns take.

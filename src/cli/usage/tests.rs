@@ -81,7 +81,7 @@ const GUESSES: &[(&[&str], &str, &str)] = &[
     (&["flow", "setup", "claud"], "did you mean `claude-code`?", "flow setup --help"),
     (
         &["flow", "export"],
-        "--format <FORMAT> is one of html, svg, mermaid, gantt, cloudevents, otlp, in-toto",
+        "--format <FORMAT> is one of mermaid, gantt, svg, html, chrome-trace, cloudevents, otlp-json, in-toto",
         "flow export --help",
     ),
     (

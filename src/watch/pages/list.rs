@@ -47,7 +47,7 @@ pub(in crate::watch) fn list(
             continue;
         }
         lines.push(PageLine::new());
-        lines.push(heading(group));
+        lines.push(heading(group, width));
         for card in &group.cards {
             lines.push(table.line(&ListRow::of(card, names, now)).about(card.run.head.run_id.clone()));
         }
@@ -78,11 +78,14 @@ pub(in crate::watch) fn list(
     lines
 }
 
-fn heading(group: &CardsOfGroup) -> PageLine {
+fn heading(group: &CardsOfGroup, width: usize) -> PageLine {
     let (symbol, class) = look_of_group(group.group);
     let title = format!("{symbol} {}", group.group.title());
-    let hint = hint(group.group).map(|hint| format!("  {hint}")).unwrap_or_default();
-    PageLine::new().with(Look::of_class(class), title).plain(" ").with(Look::Strong, count(group.total)).dim(hint)
+    let line = PageLine::new().with(Look::of_class(class), title).plain(" ").with(Look::Strong, count(group.total));
+    match hint(group.group) {
+        Some(hint) if columns(&line.text()) + GAP + columns(hint) <= width => line.plain("  ").dim(hint),
+        _ => line,
+    }
 }
 
 /// How many runs of a group are not shown.

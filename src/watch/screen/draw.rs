@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text;
 
-use crate::picture::in_ascii;
+use crate::picture::{columns, in_ascii};
 use crate::watch::line::{Look, PageLine};
 use crate::watch::screen::page::ScreenPage;
 use crate::watch::screen::state::Screen;
@@ -53,8 +53,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen, page: &ScreenPage, dr
     if area.height > 1 {
         let more = page.lines.len().saturating_sub(screen.top + room);
         let below = if more > 0 { format!("↓ {more} more  ") } else { String::new() };
+        let left = width.saturating_sub(columns(&below));
         let mut line = PageLine::new().dim(below);
-        for piece in footer(screen, &page.acts).pieces {
+        for piece in footer(screen, &page.acts, left).pieces {
             line = line.with(piece.look, piece.text);
         }
         put(usize::from(area.height) - 1, &line, Style::new());

@@ -153,6 +153,20 @@ fn what_a_person_does_is_typed_and_asked_for_once_more() {
 }
 
 #[test]
+fn a_narrow_screen_has_whole_words_in_its_help_and_whole_keys_below() {
+    let mut looker = Looker::at(40, 60);
+    let help = looker.press(&[Key::Char('?')]);
+    assert!(help.contains("  y          copy the command to run\n             next; again, the next one\n"), "{help}");
+    assert!(!help.contains('…'), "{help}");
+    for width in [40, 50, 60, 80] {
+        let mut looker = Looker::at(width, 40);
+        let run = looker.press(&[Key::Enter]);
+        let footer = run.lines().last().unwrap();
+        assert!(footer.starts_with("q back  ? keys") && !footer.contains('…'), "{footer}");
+    }
+}
+
+#[test]
 fn signs_are_those_of_ascii_where_the_locale_has_no_others() {
     let mut looker = Looker::at(90, 16);
     looker.drawing.ascii = true;

@@ -3,7 +3,7 @@
 use crate::interviews::InterviewListReport;
 use crate::model::Timestamp;
 use crate::modes::SessionsReport;
-use crate::picture::{look_of, why_no_command};
+use crate::picture::{columns, look_of, why_no_command};
 use crate::runs::{CardsReport, NextReport, ShortNames};
 use crate::watch::acts::{RunAct, acts_on};
 use crate::watch::line::{Look, PageLine, wrapped};
@@ -116,8 +116,8 @@ fn run(screen: &Screen, part: RunPart, facts: &ShownRun, now: Timestamp, width: 
     ScreenPage { head, lines, commands, no_command, acts: acts_on(&facts.report) }
 }
 
-/// The keys that work now, for the last line: the most useful ones first, since the line may be short.
-pub(super) fn footer(screen: &Screen, acts: &[RunAct]) -> PageLine {
+/// The keys that work now, for the last line, as far as there is room: the most useful ones first.
+pub(super) fn footer(screen: &Screen, acts: &[RunAct], room: usize) -> PageLine {
     if let Some(PendingAct { act, text, confirms }) = &screen.pending {
         if *confirms {
             // Short, so that what is asked is seen; every other key is a no.
@@ -145,14 +145,17 @@ pub(super) fn footer(screen: &Screen, acts: &[RunAct]) -> PageLine {
         View::Run(_, RunPart::Log) => &[("q", "back"), ("?", "keys"), ("/", "search"), ("G", "end"), ("d", "diagram")],
         View::Run(_, RunPart::Diagram) => &[("q", "back"), ("?", "keys"), ("l", "log"), ("y", "copy")],
     };
+    let mut keys: Vec<_> = keys.iter().map(|(key, what)| ((*key).to_owned(), *what)).collect();
+    if !screen.help && matches!(screen.view, View::Run(_, RunPart::Overview)) {
+        keys.extend(acts.iter().map(|act| (act.key().to_string(), act.word())));
+    }
     let mut line = PageLine::new();
     for (key, what) in keys {
-        line = line.with(Look::Strong, key).dim(format!(" {what}  "));
-    }
-    if !screen.help && matches!(screen.view, View::Run(_, RunPart::Overview)) {
-        for act in acts {
-            line = line.with(Look::Strong, act.key().to_string()).dim(format!(" {}  ", act.word()));
+        let longer = line.clone().with(Look::Strong, key).dim(format!(" {what}  "));
+        if columns(&longer.text()) > room {
+            break;
         }
+        line = longer;
     }
     line
 }
@@ -180,10 +183,16 @@ fn help(width: usize) -> Vec<PageLine> {
         ("Ctrl-Z", "stop; `fg` goes on"),
         ("?", "these keys"),
     ];
+    /// The columns before what a key does.
+    const KEY: usize = 13;
     const NOTE: &str = "Text is selected with the mouse as usual. Commands are copied by OSC 52, which some terminals ignore. Acts ask again.";
     let mut lines = Vec::new();
     for (key, what) in KEYS {
-        lines.push(PageLine::new().with(Look::Strong, format!("  {key:<10} ")).plain(what));
+        let mut key = format!("  {key:<10} ");
+        for line in wrapped(what, width.saturating_sub(KEY)) {
+            lines.push(PageLine::new().with(Look::Strong, &key).plain(line));
+            key = " ".repeat(KEY);
+        }
     }
     lines.push(PageLine::new());
     for line in wrapped(NOTE, width.saturating_sub(4)) {

@@ -47,7 +47,7 @@ fn fill_evidence(report: &VerifyEvidenceReport, page: &mut TextPage) {
         };
         page.line(&format!("  {} requires {}: {why}", one.phase, one.exec));
         if let Some(command) = &one.command {
-            page.line(&format!("    {command}"));
+            page.command(&command.to_string());
         }
     }
     changes(report.evidence.iter().filter(|seen| seen.latest), page);

@@ -6,12 +6,12 @@ use crate::cli::args::HudArgs;
 use crate::cli::cmd::stdin::{SHORT_WAIT, given};
 use crate::cli::exit::Exit;
 use crate::cli::out::{CliResult, Out};
-use crate::cli::page::{brief, clean, or_empty};
+use crate::cli::page::{brief, clean, or_empty, width};
 use crate::engine::Verdict;
 use crate::hooks::{HudReport, HudRequest, hud};
 use crate::model::{RunId, Timestamp};
 use crate::picture::{age, cut};
-use crate::runs::{Context, Error, RunPosition, Unreadable, UnseenStore, place_name, reader_left};
+use crate::runs::{Context, Error, RunPosition, Unreadable, UnseenStore, columns, place_name, reader_left};
 
 /// How often `--watch` looks.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -29,7 +29,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: HudArgs, out: &mut Out) -> Cl
     let mut shown = None;
     loop {
         let report = hud(cx, &request)?;
-        let line = line(&report, args.format.as_deref(), cx.now());
+        let line = line(&report, args.format.as_deref(), cx.now(), columns().unwrap_or(usize::MAX));
         // A host draws the line again for each one that it reads.
         if shown.as_ref() != Some(&line) {
             let exit = out.answer(&report, |page| {
@@ -90,7 +90,10 @@ fn field(name: &str, report: &HudReport, now: Timestamp) -> String {
     }
 }
 
-fn line(report: &HudReport, format: Option<&str>, now: Timestamp) -> String {
+/// What a line does without where it has no room, in this order; the name says which run it is, too.
+const LEFT_OUT: [&str; 5] = ["title", "waits", "age", "branch", "modes"];
+
+fn line(report: &HudReport, format: Option<&str>, now: Timestamp, room: usize) -> String {
     if let Some(format) = format {
         let mut line = String::new();
         for (text, name) in pieces(format) {
@@ -100,7 +103,8 @@ fn line(report: &HudReport, format: Option<&str>, now: Timestamp) -> String {
         return line;
     }
     let place = [field("phase", report, now), field("place", report, now)].join(" ");
-    let mut fields = vec![field("title", report, now), field("name", report, now), place.trim().to_owned()];
+    let of = |name| (name, field(name, report, now));
+    let mut fields = vec![of("title"), of("name"), ("place", place.trim().to_owned())];
     // Of a run that cannot be read, the verdict is all that is known.
     let is_read = report.run.as_ref().is_some_and(|run| run.state.is_some());
     fields.extend(
@@ -115,10 +119,20 @@ fn line(report: &HudReport, format: Option<&str>, now: Timestamp) -> String {
             "elsewhere",
             "store",
         ]
-        .map(|name| field(name, report, now)),
+        .map(of),
     );
-    fields.retain(|field| !field.is_empty());
-    fields.join("  ")
+    fields.retain(|(_, text)| !text.is_empty());
+    let joined = |fields: &[(&str, String)]| {
+        let texts: Vec<_> = fields.iter().map(|(_, text)| text.as_str()).collect();
+        texts.join("  ")
+    };
+    for dropped in LEFT_OUT {
+        if width(&joined(&fields)) <= room || fields.len() == 1 {
+            break;
+        }
+        fields.retain(|(name, _)| *name != dropped);
+    }
+    cut(&joined(&fields), room)
 }
 
 /// The pieces of a format: a text, and the name of the field behind it.

@@ -46,5 +46,5 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: ExportArgs, out: &mut Out) ->
         out.aside(&format!("made {}\n", made.display()));
     }
     report.made = made;
-    Ok(out.answer(&report, |page| page.line(&path.display().to_string())))
+    Ok(out.answer(&report, |page| page.lines(&path.display().to_string())))
 }
