@@ -129,7 +129,7 @@ pub(super) fn take_up(
     known.read(&view.history);
     // What cannot be driven is not claimed either: a driver that has ended leaves the run behind.
     check(known)?;
-    drive.epoch = claim(project, &*run, Some(drive.session.clone()), ClaimRequest::Claim)?.epoch;
+    drive.epoch = claim(project, &*run, Some(drive.session.clone()), ClaimRequest::Claim, None)?.epoch;
     Ok(None)
 }
 

@@ -1,5 +1,5 @@
 //! What a person can do about a run from the screen. The verbs of the command line do it, for a person without a session
-//! (but for a claim), and not if something happened that the person has not seen.
+//! (but for a claim), and not if something happened that the person has not seen. Only what was written is told as done.
 
 use std::time::Duration;
 
@@ -7,8 +7,7 @@ use crate::interviews::pad::InterviewAnswer;
 use crate::interviews::{self, AnswerRequest, Replaces};
 use crate::model::{DecidedAt, Explain as _, LastSeen, Problem, Question, RunId, RunStatus, SessionId, WorkflowId};
 use crate::runs::{
-    self, ApproveRequest, CardGroup, ClaimRequest, Context, EmitRequest, Need, ResumeRequest, RunReport, StatusRequest,
-    StatusVerb,
+    self, ApproveRequest, ClaimRequest, Context, EmitRequest, Need, ResumeRequest, RunReport, StatusRequest, StatusVerb,
 };
 
 /// How long an act waits for another writer.
@@ -27,8 +26,10 @@ pub(super) enum ActKind {
     Unblock,
     Approve,
     Reject,
-    /// Take the run over, from this session if one holds it.
-    Claim(Option<SessionId>),
+    /// Claim the run, which no session holds, for the session of this terminal.
+    Claim,
+    /// Take the run from this session, for that of this terminal if it has one.
+    TakeOver(SessionId),
     Cancel,
 }
 
@@ -49,7 +50,8 @@ impl RunAct {
             ActKind::Unblock => ('u', "unblock", Some("what was resolved")),
             ActKind::Approve => ('A', "approve", Some("why you agree, if it is not plain")),
             ActKind::Reject => ('R', "reject", Some("what is missing")),
-            ActKind::Claim(_) => ('c', "claim", None),
+            ActKind::Claim => ('c', "claim", None),
+            ActKind::TakeOver(_) => ('c', "take over", None),
             ActKind::Cancel => ('x', "cancel", Some("why it is cancelled")),
         }
     }
@@ -84,8 +86,8 @@ impl RunAct {
             ActKind::Unblock => format!("Unblock {run}"),
             ActKind::Approve => format!("Approve {run}"),
             ActKind::Reject => format!("Reject {run}"),
-            ActKind::Claim(Some(session)) => format!("Take {run} over from session {session}"),
-            ActKind::Claim(None) => format!("Claim {run}"),
+            ActKind::Claim => format!("Claim {run}"),
+            ActKind::TakeOver(session) => format!("Take {run} over from session {session}"),
             ActKind::Cancel => format!("Cancel {run}"),
         };
         if text.is_empty() { format!("{what}?") } else { format!("{what}: {text}") }
@@ -94,54 +96,56 @@ impl RunAct {
     /// Does it, and says what was done, or why not.
     pub(super) fn perform(&self, cx: &Context, text: &str) -> String {
         match self.try_to(cx, text) {
-            Ok(()) => format!("done: {} {}", self.word(), self.run),
+            Ok(true) => format!("done: {} {}", self.word(), self.run),
+            Ok(false) => "nothing was done: it was so already".to_owned(),
             Err(error) => format!("nothing was done: {}", error.one_line()),
         }
     }
 
-    fn try_to(&self, cx: &Context, text: &str) -> Result<(), Problem> {
+    /// Does it, and says whether anything was written.
+    fn try_to(&self, cx: &Context, text: &str) -> Result<bool, Problem> {
         match &self.kind {
             ActKind::AnswerInterview(document, number) => {
+                // The document has no events: what the person has not seen is in the run that waits for it.
+                runs::refuse_moved_on(cx, &self.run, &self.seen).map_err(|error| error.problem())?;
                 answer_interview(cx, document, *number, text).map_err(|error| error.problem())
             }
             _ => self.change_run(cx, text).map_err(|error| error.problem()),
         }
     }
 
-    fn change_run(&self, cx: &Context, text: &str) -> runs::Result<()> {
+    fn change_run(&self, cx: &Context, text: &str) -> runs::Result<bool> {
         let person = cx.for_a_person(WAIT);
         let reason = if text.is_empty() { None } else { Some(text.to_owned()) };
         let run = Some(self.run.to_string());
-        match &self.kind {
+        Ok(match &self.kind {
             ActKind::Answer(question) => {
                 let request = EmitRequest::answering(&self.run, &self.workflow, question, text, self.seen.clone());
-                runs::emit(&person, &request)?;
+                !runs::emit(&person, &request)?.data.repeated
             }
             // Its document changes, and the run with it.
-            ActKind::AnswerInterview(..) => {}
+            ActKind::AnswerInterview(..) => false,
             ActKind::Unblock | ActKind::Cancel => {
                 let verb = if self.kind == ActKind::Cancel { StatusVerb::Cancel } else { StatusVerb::Unblock };
                 let request = StatusRequest { run, reason, seen: Some(self.seen.clone()), ..StatusRequest::new(verb) };
-                runs::change_status(&person, &request)?;
+                runs::change_status(&person, &request)?.changed
             }
             ActKind::Approve | ActKind::Reject => {
                 let (approves, seen, how) = (self.kind == ActKind::Approve, self.seen.clone(), DecidedAt::Terminal);
-                runs::approve(&person, &ApproveRequest { run, approves, reason, id: None, seen, how })?;
+                !runs::approve(&person, &ApproveRequest { run, approves, reason, id: None, seen, how })?.repeated
             }
-            ActKind::Claim(_) => {
-                // For the session of this terminal, if it has one; otherwise no session holds it then.
-                let session = cx.session()?;
-                let claim = if session.is_some() { ClaimRequest::Claim } else { ClaimRequest::TakeOver };
-                let request = ResumeRequest { run, claim: Some(claim), session, ..ResumeRequest::default() };
-                runs::resume(cx, &request)?;
+            ActKind::Claim | ActKind::TakeOver(_) => {
+                let how = if self.kind == ActKind::Claim { ClaimRequest::Claim } else { ClaimRequest::TakeOver };
+                let (claim, session, seen) = (Some(how), cx.session()?, Some(self.seen.clone()));
+                let request = ResumeRequest { run, claim, session, seen, ..ResumeRequest::default() };
+                runs::resume(cx, &request)?.claim.is_some_and(|claim| claim.changed)
             }
-        }
-        Ok(())
+        })
     }
 }
 
-/// Writes an answer into the document of an interview. It replaces no other one.
-fn answer_interview(cx: &Context, document: &str, number: u32, text: &str) -> interviews::Result<()> {
+/// Writes an answer into the document of an interview, and says whether it was not there yet. It replaces no other one.
+fn answer_interview(cx: &Context, document: &str, number: u32, text: &str) -> interviews::Result<bool> {
     let request = AnswerRequest {
         document: cx.project()?.root().join(document),
         question: Some(number),
@@ -149,12 +153,21 @@ fn answer_interview(cx: &Context, document: &str, number: u32, text: &str) -> in
         answer: InterviewAnswer::Given(text.to_owned()),
         replaces: Replaces::Nothing,
     };
-    interviews::answer(&cx.for_a_person(WAIT), &request)?;
-    Ok(())
+    Ok(!interviews::answer(&cx.for_a_person(WAIT), &request)?.repeated)
 }
 
-/// What a person can do about this run now.
-pub(super) fn acts_on(report: &RunReport) -> Vec<RunAct> {
+/// Why the act of a key cannot be done about the run that is shown.
+pub(super) fn why_not(key: char) -> &'static str {
+    match key {
+        'c' => {
+            "there is nothing to claim: it takes a session (FLOW_SESSION), and an open run that it does not hold yet"
+        }
+        _ => "that cannot be done about this run now",
+    }
+}
+
+/// What a person can do about this run now, at a terminal of this session.
+pub(super) fn acts_on(report: &RunReport, session: Option<&SessionId>) -> Vec<RunAct> {
     let card = &report.card;
     let head = &card.run.head;
     let mut kinds = Vec::new();
@@ -175,8 +188,10 @@ pub(super) fn acts_on(report: &RunReport) -> Vec<RunAct> {
         kinds.extend([ActKind::Approve, ActKind::Reject]);
     }
     if card.group.is_open() {
-        if card.group != CardGroup::AtWork {
-            kinds.push(ActKind::Claim(card.run.session.clone()));
+        match (&card.run.session, session) {
+            (Some(holder), own) if Some(holder) != own => kinds.push(ActKind::TakeOver(holder.clone())),
+            (None, Some(_)) => kinds.push(ActKind::Claim),
+            _ => {}
         }
         kinds.push(ActKind::Cancel);
     }

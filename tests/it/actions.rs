@@ -118,16 +118,24 @@ fn a_page_answers_the_question_of_an_interview() {
     std::fs::create_dir(desk.sandbox.path("docs")).unwrap();
     desk.sandbox.flow(["interview", "start", "docs/a.md", "--run-id", "r1"]).ok();
     let page = desk.page_with("/demo/interview?document=docs/a.md", "act-answer-1");
-    assert!(page.contains("{&quot;document&quot;:&quot;docs/a.md&quot;,&quot;question&quot;:1}"), "{page}");
+    let next = desk.sandbox.flow(["interview", "next", "docs/a.md", "--json"]).ok().json();
+    let asked = json!({ "topic": next["topic"], "asked": next["next_question"] });
+    let sent = json!({ "document": "docs/a.md", "question": 1, "asked": asked }).to_string();
+    assert!(page.contains(&sent.replace('"', "&quot;")), "{sent}: {page}");
     // A run whose question belongs into a document is not answered on its own page.
     assert!(!desk.page_with("/demo/runs/r1", "docs/a.md").contains("act-answer"));
     let answer = "/api/v1/demo/interview/answer";
-    let first = json!({ "document": "docs/a.md", "question": 1, "answer": "A shelf that sorts itself" });
+    let first =
+        json!({ "document": "docs/a.md", "question": 1, "asked": asked, "answer": "A shelf that sorts itself" });
     for repeated in [false, true] {
         assert_eq!(desk.act(answer, &first).json()["repeated"], repeated);
     }
     let other = json!({ "document": "docs/a.md", "question": 1, "answer": "Another" });
     assert_eq!(desk.refused(answer, &other, 409), "already_answered");
+    let unseen = json!({ "topic": "Other", "asked": "What else?" });
+    let other =
+        json!({ "document": "docs/a.md", "question": 1, "asked": unseen, "answer": "A shelf that sorts itself" });
+    assert_eq!(desk.refused(answer, &other, 409), "other_question");
     for document in ["docs/b.md", "../demo/docs/a.md", "/etc/passwd", ""] {
         let body = json!({ "document": document, "question": 1, "answer": "x" });
         assert_eq!(desk.refused(answer, &body, 404), "not_found", "{document}");

@@ -582,7 +582,7 @@ fn every_request_over_runs_reads_what_it_writes_and_refuses_unknown_fields() {
     for claim in ["claim", "take_over"] {
         assert!(serde_json::from_value::<ClaimRequest>(json!(claim)).is_ok());
         holds::<ResumeRequest>(&json!({
-            "run_id": "r1", "claim": claim, "all": true, "session": "s1", "worktrees": true,
+            "run_id": "r1", "claim": claim, "all": true, "seen": 3, "session": "s1", "worktrees": true,
         }));
     }
     let hook = json!({ "session_id": "s1", "reason": "exit", "cwd": "/tmp" });

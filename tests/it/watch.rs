@@ -253,6 +253,65 @@ fn a_person_unblocks_a_run_with_a_key_and_a_confirmation() {
 }
 
 #[test]
+fn a_claim_is_told_as_done_only_if_it_was_written_and_only_about_what_was_seen() {
+    if !has_terminals("watch") {
+        return;
+    }
+    let sandbox = demo();
+    let log = |run: &str| sandbox.flow(["log", run, "--json"]).ok().json()["events"].as_array().unwrap().clone();
+    // Without a session there is none for which a run could be claimed.
+    let mut person = Person::before(&watch(&sandbox, &["--run-id", "r2"]));
+    person.resizes(160, 60).shows(ENTER).shows("cancel");
+    person.types("c").shows("session (FLOW_SESSION),");
+    person.types("qq");
+    assert_eq!(person.ended().code(), Some(0), "{}", person.seen());
+    assert_eq!(log("r2").len(), 1);
+    let mut command = watch(&sandbox, &["--run-id", "r2"]);
+    command.env("FLOW_SESSION", "tuesday");
+    let mut person = Person::before(&command);
+    person.resizes(160, 60).shows(ENTER).shows(" claim  ");
+    person.types("c").shows("Claim r2?");
+    // Another one moves the run between the key and the confirmation.
+    sandbox.record("r2", "preflight", "look");
+    // The screen draws words that changed, and no blanks.
+    person.types("y").shows("nothing was done:").shows("moved");
+    assert_eq!(log("r2").len(), 2);
+    person.types("cy").shows("done:").shows("claim");
+    assert_eq!(log("r2")[2]["type"], "run_claimed");
+    person.types("c").shows("there is");
+    person.types("qq");
+    assert_eq!(person.ended().code(), Some(0), "{}", person.seen());
+    // From the session that holds it the run is taken, also while that is at work.
+    let mut command = watch(&sandbox, &["--run-id", "r2"]);
+    command.env("FLOW_SESSION", "wednesday");
+    let mut person = Person::before(&command);
+    person.resizes(160, 60).shows(ENTER).shows(" take over  ");
+    person.types("c").shows("Take r2 over from session tuesday?");
+    person.types("y").shows("done:").shows("over r2");
+    assert_eq!(log("r2")[3]["session"], "wednesday");
+    person.types("qq");
+    assert_eq!(person.ended().code(), Some(0), "{}", person.seen());
+}
+
+#[test]
+fn an_answer_to_an_interview_is_refused_when_the_run_has_moved_on() {
+    if !has_terminals("watch") {
+        return;
+    }
+    let sandbox = demo();
+    sandbox.flow(["interview", "start", "docs/plan.md", "--run-id", "r2"]).ok();
+    let mut person = Person::before(&watch(&sandbox, &["--run-id", "r2"]));
+    person.resizes(160, 60).shows(ENTER).shows(" answer  ");
+    person.types("aA task app\r").shows("Write this answer to question 1 into docs/plan.md,");
+    sandbox.flow(["set", "r2", "--goal", "another"]).ok();
+    person.types("y").shows("nothing was done:").shows("moved");
+    let status = sandbox.flow(["interview", "status", "docs/plan.md", "--json"]).ok().json();
+    assert_eq!(status["entries"], json!([]));
+    person.types("qq");
+    assert_eq!(person.ended().code(), Some(0), "{}", person.seen());
+}
+
+#[test]
 fn a_person_answers_a_question_of_an_interview_with_a_key() {
     if !has_terminals("watch") {
         return;

@@ -22,7 +22,7 @@ pub(super) fn run(cx: &Context, args: ResumeArgs, out: &mut Out) -> CliResult {
         None
     };
     let ResumeArgs { run, run_id, all, worktrees, session, .. } = args;
-    let request = ResumeRequest { run: run.or(run_id), claim, all, session, worktrees };
+    let request = ResumeRequest { run: run.or(run_id), claim, all, session, worktrees, ..ResumeRequest::default() };
     let report = while_waiting("reading the runs", || runs::resume(cx, &request))?;
     if let Some(claim) = &report.claim
         && claim.changed

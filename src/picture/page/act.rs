@@ -105,6 +105,8 @@ pub(super) fn act_on_interview(project: &str, one: &OpenInterview, status: &Inte
         return html! {};
     }
     let number = status.next.metadata.question_number;
+    // The server refuses an answer to another question than the one that the page shows.
+    let asked = json!({ "topic": status.next.topic, "asked": status.next.next_question });
     form(&Act {
         key: format!("act-answer-{number}"),
         address: &format!("/{project}/interview"),
@@ -112,7 +114,7 @@ pub(super) fn act_on_interview(project: &str, one: &OpenInterview, status: &Inte
         button: "Answer",
         ask: format!("Write this answer to question {number} into {}, for {}?", one.document.display(), one.run_id),
         choices: ANSWERS,
-        sent: json!({ "document": one.document, "question": number }),
+        sent: json!({ "document": one.document, "question": number, "asked": asked }),
         text: ("answer", format!("Answer to question {number}")),
     })
 }

@@ -10,7 +10,8 @@ use crate::engine::{self, Action, CompletedActivity, History, InDoubt, LeftUndon
 use crate::host::is_commit_id;
 use crate::host::{AskedForChanges, WorkingTree};
 use crate::model::{
-    Doing, RunDocument, RunHead, RunId, RunStatus, SessionId, StateName, Suggestion, Timestamp, WorkflowId, counted,
+    Doing, LastSeen, RunDocument, RunHead, RunId, RunStatus, SessionId, StateName, Suggestion, Timestamp, WorkflowId,
+    counted,
 };
 use crate::runs::advice::join;
 use crate::runs::alternative::Alternative;
@@ -52,6 +53,8 @@ pub struct ResumeRequest {
     pub claim: Option<ClaimRequest>,
     /// All completed activities; otherwise the last 20.
     pub all: bool,
+    /// With `claim`: the last event for the caller; if another one is by now, the run is not claimed.
+    pub seen: Option<LastSeen>,
     /// The session that calls.
     pub session: Option<SessionId>,
     /// Whether to name the open runs of the repository's other worktrees; otherwise they are counted.
@@ -231,7 +234,7 @@ pub(in crate::runs) fn resume_here(
     let claim = match request.claim {
         // A run that is over has no holder.
         Some(_) if for_listing(project, &*run).is_ok_and(|run| run.summary.head.status.is_terminal()) => None,
-        Some(how) => Some(claim(project, &*run, request.session.clone(), how)?),
+        Some(how) => Some(claim(project, &*run, request.session.clone(), how, request.seen.as_ref())?),
         None => None,
     };
     // After the claim, which writes an event.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{Caller, Claim, Command, Decision, Hold, HoldState};
-use crate::model::SessionId;
+use crate::model::{LastSeen, SessionId};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
 use crate::runs::holder::process_of;
@@ -33,12 +33,13 @@ pub struct ClaimReport {
     pub changed: bool,
 }
 
-/// Claims `run` for the calling session.
+/// Claims `run` for the calling session, who had seen the run up to `seen`.
 pub(crate) fn claim(
     project: &OpenedProject,
     run: &dyn StoredRun,
     session: Option<SessionId>,
     how: ClaimRequest,
+    seen: Option<&LastSeen>,
 ) -> Result<ClaimReport> {
     let caller = project.cx.caller(session, None)?;
     if caller.session.is_none() && how == ClaimRequest::Claim {
@@ -46,6 +47,7 @@ pub(crate) fn claim(
     }
     let holder = project.holder_for(caller.session.as_ref())?;
     transact(project, run, caller, project.cx.now(), |tx| {
+        tx.refuse_moved_on(seen)?;
         let claim = Claim { holder: holder.clone(), take_over: how == ClaimRequest::TakeOver };
         // Without a session it can only be taken from one.
         let is_free = tx.caller.session.is_none() && tx.state.document().state.session.is_none();

@@ -5,7 +5,7 @@
 
 mod found;
 mod holder;
-mod moved_on;
+pub(in crate::runs) mod moved_on;
 mod repairs;
 mod unpublished;
 

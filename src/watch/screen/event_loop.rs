@@ -194,6 +194,8 @@ impl Shower {
             run,
             sessions: sessions.map(|found| found.map_err(|error| error.one_line())),
             questions: questions.map(|found| found.map_err(|error| error.one_line())),
+            // One that cannot be told claims nothing, and the act itself says why.
+            session: self.cx.session().unwrap_or_default(),
             now: self.cx.now(),
         }
     }

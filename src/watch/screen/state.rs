@@ -181,7 +181,7 @@ impl Screen {
                 self.pending = Some(PendingAct::new(act.clone()));
                 ScreenAction::Draw
             }
-            None => self.say("that cannot be done about this run now"),
+            None => self.say(acts::why_not(key)),
         }
     }
 

@@ -20,6 +20,7 @@ fn shown(filter: &CardFilter) -> ScreenContent {
         run: Some(Ok(facts)),
         sessions: None,
         questions: None,
+        session: Some("s1".parse().unwrap()),
         now: "2026-05-20T14:43:00Z".parse().unwrap(),
     }
 }
@@ -86,7 +87,7 @@ fn the_list_has_groups_marks_and_keys() {
 fn a_run_its_log_and_its_diagram_are_drawn() {
     let mut looker = Looker::at(90, 40);
     let run = looker.press(&[Key::Enter]);
-    assert!(run.contains("waiting  ▲ blocked") && run.contains("$ flow unblock waiting"), "{run}");
+    assert!(run.contains("debug  ▲ blocked  waiting") && run.contains("$ flow unblock waiting"), "{run}");
     let log = looker.press(&[Key::Char('l')]);
     assert!(log.contains("started") && log.contains("run blocked"), "{log}");
     let found = looker.press(&[Key::Char('/'), Key::Char('b'), Key::Char('l'), Key::Char('o'), Key::Char('c')]);
@@ -111,7 +112,7 @@ fn no_screen_is_too_small_and_nothing_hostile_is_drawn() {
     }
     let mut looker = Looker::at(40, 10);
     let drawn = looker.press(&[]);
-    assert!(drawn.contains("› ▲ blocked  debug       waiting  12 min"), "{drawn}");
+    assert!(drawn.contains("› ▲ blocked  debug            waiting"), "{drawn}");
     assert!(drawn.ends_with("q quit  ? keys  Enter open  / sea…\n") || drawn.contains("q quit"), "{drawn}");
 }
 
@@ -134,7 +135,7 @@ fn what_a_person_does_is_typed_and_asked_for_once_more() {
     let keys = |text: &str| text.chars().map(Key::Char).collect::<Vec<_>>();
     // From the list the run is opened first.
     let typing = looker.press(&keys("uhere"));
-    assert!(typing.contains("waiting  ▲ blocked") && typing.contains("what was resolved: here▏"), "{typing}");
+    assert!(typing.contains("debug  ▲ blocked  waiting") && typing.contains("what was resolved: here▏"), "{typing}");
     let asked = looker.press(&[Key::Enter]);
     assert!(asked.contains("y/n  Unblock waiting: here"), "{asked}");
     let dropped = looker.press(&[Key::Char('n')]);
@@ -143,6 +144,11 @@ fn what_a_person_does_is_typed_and_asked_for_once_more() {
     assert!(none.contains("that cannot be done about this run now"), "{none}");
     let footer = looker.press(&[Key::Up]);
     assert!(footer.contains("y copy  u unblock  c claim  x cancel"), "{footer}");
+    looker.shown.session = None;
+    let alone = looker.press(&[Key::Char('c')]);
+    assert!(alone.contains("there is nothing to claim: it takes a session (FLOW_SESSION)"), "{alone}");
+    let footer = looker.press(&[Key::Up]);
+    assert!(footer.contains("y copy  u unblock  x cancel"), "{footer}");
     looker.press(&keys("u"));
     let now = page(&looker.screen, &looker.shown, 110);
     looker.screen.press(Key::Enter, &now);

@@ -1,9 +1,9 @@
 //! The page for a state of the screen.
 
 use crate::interviews::InterviewListReport;
-use crate::model::Timestamp;
+use crate::model::{SessionId, Timestamp};
 use crate::modes::SessionsReport;
-use crate::picture::{columns, look_of, why_no_command};
+use crate::picture::{columns, cut, look_of, why_no_command};
 use crate::runs::{CardsReport, NextReport, ShortNames};
 use crate::watch::acts::{RunAct, acts_on};
 use crate::watch::line::{Look, PageLine, wrapped};
@@ -24,6 +24,8 @@ pub(super) struct ScreenContent {
     /// The sessions or the questions, if they are shown, or why they cannot be.
     pub(super) sessions: Option<Result<SessionsReport, String>>,
     pub(super) questions: Option<Result<InterviewListReport, String>>,
+    /// The session of this terminal.
+    pub(super) session: Option<SessionId>,
     pub(super) now: Timestamp,
 }
 
@@ -43,7 +45,7 @@ pub(super) fn page(screen: &Screen, shown: &ScreenContent, width: usize) -> Scre
         }
         (View::Runs, _) | (_, None) => runs(screen, shown, width),
         (View::Run(id, _), Some(Err(reason))) => without_run(id.as_str(), trouble(reason)),
-        (View::Run(_, part), Some(Ok(facts))) => run(screen, *part, facts, shown.now, width),
+        (View::Run(_, part), Some(Ok(facts))) => run(screen, *part, facts, shown, width),
     }
 }
 
@@ -96,24 +98,37 @@ fn without_run(title: &str, lines: Vec<PageLine>) -> ScreenPage {
     ScreenPage { head, lines, commands: Vec::new(), no_command: "no run is chosen", acts: Vec::new() }
 }
 
-fn run(screen: &Screen, part: RunPart, facts: &ShownRun, now: Timestamp, width: usize) -> ScreenPage {
-    let id = facts.report.card.run.head.run_id.as_str();
-    let (symbol, class, word) = look_of(&facts.report.card);
-    let head = PageLine::new().with(Look::Strong, id).with(Look::of_class(class), format!("  {symbol} {word}"));
+fn run(screen: &Screen, part: RunPart, facts: &ShownRun, shown: &ScreenContent, width: usize) -> ScreenPage {
+    let card = &facts.report.card;
+    let id = card.run.head.run_id.as_str();
+    let (symbol, class, word) = look_of(card);
+    let (title, state, name) =
+        (card.run.title(), format!("  {symbol} {word}"), shown.names.of_run(&card.run.head.run_id));
+    let room = width.saturating_sub(columns(&state) + columns(name) + 2);
+    let head = PageLine::new().with(Look::Strong, cut(&title, room)).with(Look::of_class(class), state);
+    let head = head.plain("  ").plain(name);
     let head = match part {
         RunPart::Overview => head,
         RunPart::Log if !screen.log_search.is_empty() => head.dim("  log").plain(format!("  /{}", screen.log_search)),
         RunPart::Log => head.dim("  log, times in UTC"),
-        RunPart::Diagram => head.dim("  workflow ").dim(facts.report.card.run.head.workflow.as_str()),
+        RunPart::Diagram => head.dim("  workflow ").dim(card.run.head.workflow.as_str()),
     };
     let lines = match (part, &facts.diagram) {
-        (RunPart::Overview, _) => pages::run(facts, now, width),
+        (RunPart::Overview, _) => {
+            let mut lines = pages::run(facts, shown.now, width);
+            // It stands in the head, unless that has no room for all of it.
+            if columns(&title) <= room {
+                lines.remove(0);
+            }
+            lines
+        }
         (RunPart::Log, _) => pages::log(id, &facts.log, &screen.log_search),
         (RunPart::Diagram, Some(diagram)) => pages::diagram(&facts.report, diagram),
         (RunPart::Diagram, None) => vec![PageLine::new(), PageLine::new().dim("  its workflow has no state machine")],
     };
-    let (commands, no_command) = commands(&facts.report.card.next);
-    ScreenPage { head, lines, commands, no_command, acts: acts_on(&facts.report) }
+    let (commands, no_command) = commands(&card.next);
+    let acts = acts_on(&facts.report, shown.session.as_ref());
+    ScreenPage { head, lines, commands, no_command, acts }
 }
 
 /// The keys that work now, for the last line, as far as there is room: the most useful ones first.

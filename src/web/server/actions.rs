@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::interviews::pad::{InterviewAnswer, InterviewQuestion};
 use crate::interviews::{self, AnswerRequest, Replaces};
 use crate::model::{DecidedAt, EventId, LastSeen, Question, StateName, Unit, WorkflowId};
 use crate::runs::{self, ApproveRequest, EmitRequest, StatusRequest, StatusVerb};
@@ -137,19 +138,22 @@ struct InterviewReply {
     document: String,
     /// The number of the question that the person saw.
     question: u32,
+    /// The question itself, as they saw it.
+    #[serde(default)]
+    asked: Option<InterviewQuestion>,
     answer: String,
 }
 
 pub(super) async fn answer_interview(State(live): ServerState, Path(project): Path<String>, body: Bytes) -> Response {
     report_act(live, move |live| {
         let project = project_of(live, &project)?;
-        let InterviewReply { document, question, answer } = content(&body)?;
+        let InterviewReply { document, question, asked, answer } = content(&body)?;
         let request = AnswerRequest {
             // Only a document that a run waits for: an address can name any file.
             document: awaited_interview(project, &live.hide, &document)?.document,
             question: Some(question),
-            asked: None,
-            answer: interviews::pad::InterviewAnswer::Given(answer),
+            asked,
+            answer: InterviewAnswer::Given(answer),
             replaces: Replaces::Nothing,
         };
         interviews::answer(&project.cx.for_a_person(WAIT), &request).map_err(failed)

@@ -1,9 +1,20 @@
 //! Whether a run is as its caller saw it when they decided on a command.
 
-use super::Transaction;
-use crate::engine::{Refusal, is_repair, text_of};
-use crate::model::{LastSeen, Seq};
+use super::{Transaction, transact};
+use crate::engine::{Caller, Refusal, is_repair, text_of};
+use crate::model::{LastSeen, RunId, Seq};
+use crate::runs::context::Context;
 use crate::runs::error::Result;
+
+/// Refuses what a person decided who had seen the run up to `seen`, if there is more by now. Writes nothing.
+///
+/// # Errors
+/// [`Refusal::MovedOn`], and those of reading the run.
+pub(crate) fn refuse_moved_on(cx: &Context, run: &RunId, seen: &LastSeen) -> Result<()> {
+    let project = cx.project()?;
+    let run = project.runs().open(run)?;
+    transact(&project, &*run, Caller::default(), cx.now(), |tx| tx.refuse_moved_on(Some(seen)))
+}
 
 impl Transaction<'_> {
     /// The event up to which the caller has seen the run. What they saw in `run.yaml` may be an event by now, at the latest
