@@ -41,6 +41,12 @@ pub struct InDoubt {
 }
 
 impl InDoubt {
+    /// Whether its end is to be waited for: any other word of a command at work is refused.
+    #[must_use]
+    pub fn is_command_at_work(&self) -> bool {
+        self.process.is_some() || self.exec.is_some() && self.alive == Some(true)
+    }
+
     /// The name of the command that it is, if the project names it.
     #[must_use]
     pub fn names(&self) -> Option<&str> {

@@ -31,8 +31,7 @@ pub(crate) use timeline_text::timeline_text;
 pub use tone::Tone;
 pub(crate) use usage::{totals_in_words, usage_in_words};
 #[cfg(feature = "watch")]
-pub(crate) use words::why_no_command;
+pub(crate) use words::{ways_shown, why_no_command};
 pub(crate) use words::{
-    age, clean, count, day_and_time, duration, first_of_all, for_whom, ran_as, reason_now, title_in_doubt,
-    verdict_reason, waits_for,
+    age, clean, count, day_and_time, duration, for_whom, ran_as, reason_now, title_in_doubt, verdict_reason, waits_for,
 };

@@ -87,11 +87,12 @@ pub(crate) fn title_in_doubt(card: &Card) -> Option<&str> {
     work.title.as_deref()
 }
 
-/// What to do first where each outcome has a command of its own.
-pub(crate) fn first_of_all(card: &Card) -> Option<&'static str> {
-    let is_asked =
-        card.group == CardGroup::InDoubt && card.next.command.is_none() && !card.next.alternatives.is_empty();
-    is_asked.then_some("Look whether it was done, then say how it ended.")
+/// How many of the other ways to go on are shown, at most `usual`; the others are folded. None is where the first thing to do is
+/// known: a command, or a look at what the work left. A run at work needs nothing, least of all to be taken over.
+pub(crate) fn ways_shown(card: &Card, usual: usize) -> usize {
+    let next = &card.next;
+    let is_known = next.command.is_some() || next.first.is_some() || card.group == CardGroup::AtWork;
+    if is_known { 0 } else { usual.min(next.alternatives.len()) }
 }
 
 /// A time of day in UTC, `14:30`.

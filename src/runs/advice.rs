@@ -295,8 +295,7 @@ impl RunCommands<'_> {
         let id = doubt.number.map(|_| doubt.id.as_str());
         let phase = doubt.phase.as_ref();
         let blocked = self.outcome_because(phase, id, ActivityStatus::Blocked, "what is needed");
-        // Any other word of a command at work is refused.
-        if doubt.process.is_some() || doubt.exec.is_some() && doubt.alive == Some(true) {
+        if doubt.is_command_at_work() {
             return Advice::default().or("its end is to be waited for", wait_for_commands(self.run));
         }
         let advice = match &doubt.exec {

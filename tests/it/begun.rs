@@ -78,6 +78,7 @@ fn begun_work_goes_on_while_its_process_lives_and_is_in_doubt_then() {
       why         begun 24 s ago; the process that began 001 work still runs
       phase       preflight
       next        preflight: The report of the fault is at hand, the working tree is clean, and the branch for the work exists.
+      first       look whether `work` was done: in the working tree, and at what `flow evidence r1` lists; then say how it ended
       if it ended well:
         flow record-activity --run-id r1 --phase preflight --id work --status passed
       if it failed:

@@ -922,6 +922,7 @@ fn what_was_entered_over_is_told_until_it_is_settled() {
     reconcile  r1  own
       why         `c` was begun and its outcome is unknown
       phase       c
+      first       look whether `c` was done: in the working tree, and at what `flow evidence r1` lists; then say how it ended
       if it ended well:
         flow emit --workflow own --run-id r1 --type status_change --step c --data '{"status":"completed"}'
       if it failed:

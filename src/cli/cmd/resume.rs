@@ -80,6 +80,7 @@ fn next(report: &ResumeReport, page: &mut TextPage) {
     if let Some(command) = &report.next.command {
         page.field(COMMAND, &format!("{command:#}"));
     }
+    page.each("first", &report.next.first);
     for way in &report.next.alternatives {
         let by = if way.by == Some(Who::Person) { " (a person, in their own terminal)" } else { "" };
         page.prose(&format!("if {}{by}:", way.when));

@@ -42,6 +42,9 @@ pub struct NextReport {
     /// A command line that is safe to run without reading on: it begins work or inspects something, and never marks
     /// anything as done. None where a judgement is needed; then `alternatives` has one command for each outcome.
     pub command: Option<Suggestion>,
+    /// What to look at before one of the alternatives is chosen; absent where nothing is in doubt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first: Option<String>,
     /// Commands for other decisions, or for when the outcome is known.
     pub alternatives: Vec<Alternative>,
 }
@@ -229,6 +232,7 @@ pub(super) fn next_steps(opened: OpenedRun<'_>, outlook: &Outlook<'_>, plan: &Pl
         _ => None,
     };
     let next = NextReport {
+        first: look_first(project, run.id(), plan),
         command: advice.command,
         action: plan.next.action,
         phase: plan.next.phase.clone(),
@@ -237,6 +241,19 @@ pub(super) fn next_steps(opened: OpenedRun<'_>, outlook: &Outlook<'_>, plan: &Pl
         alternatives: advice.alternatives,
     };
     NextSteps { next, notes }
+}
+
+/// What to look at where only that tells how work ended.
+fn look_first(project: &OpenedProject, run: &RunId, plan: &Plan) -> Option<String> {
+    let doubt = plan.in_doubt.get(plan.first_doubt?)?;
+    if plan.next.action != Action::Reconcile || doubt.is_command_at_work() {
+        return None;
+    }
+    let evidence = Suggestion::flow("evidence").value(run).in_project(place_of_caller(project).as_deref());
+    let id = &doubt.id;
+    Some(format!(
+        "look whether `{id}` was done: in the working tree, and at what `{evidence}` lists; then say how it ended"
+    ))
 }
 
 /// Why nothing says which phases a run has.

@@ -2,10 +2,10 @@
 
 use crate::model::{StateName, StepStatus, Suggestion, Timestamp};
 use crate::picture::{
-    age, columns, count, decision, duration, first_of_all, for_whom, look_of_activity, look_of_step, look_of_verdict,
-    timeline_text, title_in_doubt, totals_in_words, verdict_reason,
+    age, columns, count, decision, duration, for_whom, look_of_activity, look_of_step, look_of_verdict, timeline_text,
+    title_in_doubt, totals_in_words, verdict_reason, ways_shown,
 };
-use crate::runs::{Alternative, Card, HolderLife, Need, RunReport, ShownActivity, ShownStep};
+use crate::runs::{Card, HolderLife, Need, RunReport, ShownActivity, ShownStep};
 use crate::watch::line::{Look, PageLine, cell, wrapped};
 use crate::watch::pages::log;
 use crate::watch::shown::ShownRun;
@@ -149,23 +149,20 @@ fn next(run: &RunReport, now: Timestamp, width: usize) -> Vec<PageLine> {
 /// What else may be done, and when: one command at most, so that the timeline stays on the screen.
 fn ways(card: &Card, width: usize) -> Vec<PageLine> {
     let mut lines = Vec::new();
-    lines.extend(first_of_all(card).map(|first| PageLine::new().plain(first)));
-    let open = usize::from(card.next.command.is_none());
-    let (first, more) = card.next.alternatives.split_at(open.min(card.next.alternatives.len()));
+    if let Some(first) = &card.next.first {
+        lines.extend(paragraph(&format!("First {first}"), width, Look::Plain));
+    }
+    let (first, more) = card.next.alternatives.split_at(ways_shown(card, 1));
     for way in first {
-        lines.extend(paragraph(&format!("{}:", when(way)), width, Look::Dim));
+        lines.extend(paragraph(&format!("When {}{}:", way.when, for_whom(way)), width, Look::Dim));
         lines.extend(command(&way.command, width));
     }
     if !more.is_empty() {
-        let whens: Vec<_> = more.iter().map(when).collect();
-        let text = format!("{}: `flow resume {}` has the commands", whens.join("; "), card.run.head.run_id);
+        let whens: Vec<_> = more.iter().map(|way| way.when.as_str()).collect();
+        let text = format!("When {}: `flow resume {}` has the commands", whens.join("; "), card.run.head.run_id);
         lines.extend(paragraph(&text, width, Look::Dim));
     }
     lines
-}
-
-fn when(way: &Alternative) -> String {
-    format!("When {}{}", way.when, for_whom(way))
 }
 
 /// A command to copy. Where it is broken into lines, a shell still takes it as one.
@@ -301,7 +298,7 @@ fn activity(activity: &ShownActivity) -> Vec<PageLine> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runs::CardFilter;
+    use crate::runs::{Alternative, CardFilter};
     use crate::watch::pages::{cards, diagram};
 
     fn text(lines: &[PageLine]) -> String {
@@ -327,11 +324,11 @@ mod tests {
     }
 
     #[test]
-    fn what_to_do_first_in_doubt_is_one_sentence_and_one_command() {
+    fn in_doubt_it_says_where_to_look_first_and_prefers_no_outcome() {
         let (_, mut facts) = cards(&CardFilter::default());
         let card = &mut facts.report.card;
         let way = card.next.alternatives[0].clone();
-        card.group = crate::runs::CardGroup::InDoubt;
+        card.next.first = Some("look whether it was done".to_owned());
         card.next.command = None;
         card.next.alternatives = ["it was done", "it failed", "neither is known"]
             .map(|when| Alternative { when: when.to_owned(), ..way.clone() })
@@ -339,9 +336,8 @@ mod tests {
         let shown = text(&ways(card, 100));
         assert_eq!(
             shown,
-            "Look whether it was done, then say how it ended.\n\
-             When it was done:\n  $ flow unblock waiting --reason 'what was resolved'\n\
-             When it failed; When neither is known: `flow resume waiting` has the commands\n"
+            "First look whether it was done\n\
+             When it was done; it failed; neither is known: `flow resume waiting` has the commands\n"
         );
     }
 

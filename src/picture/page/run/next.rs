@@ -8,7 +8,7 @@ use crate::picture::page::pieces::{command, with_commands};
 use crate::picture::page::run::evidence::evidence_of;
 use crate::picture::page::run::view::RunPage;
 use crate::picture::page::runs::look_of_verdict;
-use crate::picture::words::{clean, first_of_all, for_whom, shortened, title_in_doubt, verdict_reason, why_no_command};
+use crate::picture::words::{clean, for_whom, shortened, title_in_doubt, verdict_reason, ways_shown, why_no_command};
 use crate::runs::{Alternative, Card, Need, ShownQuestion};
 
 /// So many ways to go on are shown where only a person knows which one it is; the others are folded.
@@ -36,7 +36,7 @@ pub(super) fn next(view: &RunPage<'_>) -> Markup {
                 p.dim { @if let Some(phase) = &next.phase { b { (phase) } ": " } (with_commands(&shortened(description, 600))) }
             }
             @if let Some(suggestion) = &next.command { (command(&format!("{suggestion:#}"), place)) }
-            @if let Some(first) = first_of_all(&run.card) { p { (first) } }
+            @if let Some(first) = &next.first { p { b { "First" } " " (with_commands(&shortened(first, 600))) } }
             (alternatives(&run.card, place))
             @if !run.notes.is_empty() {
                 ul.notes { @for note in &run.notes { li { (with_commands(&shortened(note, 600))) } } }
@@ -55,9 +55,7 @@ pub(super) fn next(view: &RunPage<'_>) -> Markup {
 
 /// What else may be done, and when: folded where the first thing to do is known, and where there is much of it.
 fn alternatives(card: &Card, place: Place) -> Markup {
-    let next = &card.next;
-    let open = if next.command.is_some() || first_of_all(card).is_some() { 0 } else { WAYS };
-    let (first, more) = next.alternatives.split_at(open.min(next.alternatives.len()));
+    let (first, more) = card.next.alternatives.split_at(ways_shown(card, WAYS));
     let ways = |ways: &[Alternative]| {
         html! {
             @for way in ways {
@@ -71,7 +69,7 @@ fn alternatives(card: &Card, place: Place) -> Markup {
         (ways(first))
         @if !more.is_empty() {
             details data-key="ways" {
-                summary { "When " (shortened(&whens.join(", or "), 120)) }
+                summary { "When " (with_commands(&shortened(&whens.join(", or "), 120))) }
                 (ways(more))
             }
         }
