@@ -317,7 +317,8 @@ impl Link<'_> {
 
     fn prompt(&self, number: u32, standing: &InterviewState<'_>, asked: &str) -> String {
         let total = standing.outlook.metadata.total_questions.max(number);
-        format!("question {number} of {total} in {} is open: {asked}", self.document)
+        // The question first: a list cuts the end.
+        format!("{asked} (question {number} of {total} in {})", self.document)
     }
 
     fn waits(&self, number: Option<u32>, prompt: &str) -> ReportRequest {

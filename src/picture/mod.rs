@@ -6,6 +6,7 @@ mod axis;
 mod diagram;
 mod event;
 mod export;
+mod fit;
 mod graph;
 pub mod page;
 mod report;
@@ -21,17 +22,19 @@ pub use diagram::{Diagram, DiagramEdge, DiagramLabel, DiagramNode, NodeKind, dia
 pub use event::{LogFilter, event_in_words};
 pub(crate) use event::{event_class, event_title};
 pub use export::export;
+pub(crate) use fit::{FittedColumns, RunColumns, Shrink};
 pub use graph::WorkflowGraphReport;
 pub(crate) use page::decision;
 pub(crate) use page::{heading, hint, look_of, look_of_activity, look_of_group, look_of_step, look_of_verdict};
 pub use report::work_report;
-pub(crate) use text::{columns, cut_front, in_ascii, shortened as cut};
+pub(crate) use text::{columns, in_ascii, shortened as cut};
 pub use timeline::timeline_svg;
 pub(crate) use timeline_text::timeline_text;
 pub use tone::Tone;
 pub(crate) use usage::{totals_in_words, usage_in_words};
+pub(crate) use words::{
+    age, clean, count, day_and_time, duration, for_whom, ran_as, reason_now, title_in_doubt, took, verdict_reason,
+    waits_for,
+};
 #[cfg(feature = "watch")]
 pub(crate) use words::{ways_shown, why_no_command};
-pub(crate) use words::{
-    age, clean, count, day_and_time, duration, for_whom, ran_as, reason_now, title_in_doubt, verdict_reason, waits_for,
-};

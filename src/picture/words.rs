@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use chrono::{Datelike as _, Timelike as _};
 
 use crate::model::{Timestamp, counted, is_terminal_control};
-use crate::runs::{Alternative, BegunWork, Card, CardGroup, Need, NextReport, UnitCounts, Who};
+use crate::runs::{Alternative, BegunWork, Card, CardGroup, ListedRun, Need, NextReport, UnitCounts, Who};
 
 const SECOND: u64 = 1000;
 const MINUTE: u64 = 60 * SECOND;
@@ -41,8 +41,11 @@ pub(crate) fn reason_now(reason: &str, begun_at: Option<Timestamp>, now: Timesta
 }
 
 /// What a run waits for: the question, the blocker or what went wrong as it was recorded, the work that goes on or has no known
-/// outcome, what a gate is for, otherwise the reason. Its group and its need say the rest.
+/// outcome, what a gate is for, otherwise the reason; of a run that is over, how long it took. Its group and its need say the rest.
 pub(crate) fn waits_for(card: &Card, now: Timestamp) -> String {
+    if card.group == CardGroup::Over {
+        return took(&card.run);
+    }
     if let Some(cause) = &card.cause {
         return cause.in_words();
     }
@@ -53,6 +56,11 @@ pub(crate) fn waits_for(card: &Card, now: Timestamp) -> String {
         Some(description) if card.need == Some(Need::Approval) => format!("{description} · {}", card.reason),
         _ => reason_now(&card.reason, card.begun_at, now).into_owned(),
     }
+}
+
+/// What a list says of a run that is over: how long it took.
+pub(crate) fn took(run: &ListedRun) -> String {
+    format!("took {}", duration(run.took_ms()))
 }
 
 /// What was begun, when, and how its units stand.

@@ -446,17 +446,17 @@ fn a_row_says_what_a_run_is_first_and_fits_into_the_terminal() {
         shown(Some("40"), &["attention"]),
     ];
     insta::assert_snapshot!(pages.join("\n"), @r"
-    PR 7 review-pr                                               7         review-pr    ready    preflight 1/4  1 s
-    issue 42 start-issue                                         issue-42  start-issue  ready    preflight 1/5  2 s
+    PR 7 review-pr                                               7         review-pr    ready    preflight 1/4  1 s  nothing is completed in `preflight` yet
+    issue 42 start-issue                                         issue-42  start-issue  ready    preflight 1/5  2 s  nothing is completed in `preflight` yet
     The importer loses the last row of every file that it reads  importer  debug        blocked  preflight 1/5  3 s  Which of the two formats is meant, the old one or the new one?
 
-    PR 7 review-pr      7         ready    preflight 1/4  1 s
-    issue 42 start-is…  issue-42  ready    preflight 1/5  2 s
-    The importer lose…  importer  blocked  preflight 1/5  3 s  Which of the…
+    PR 7 review-pr    7         ready    pref… 1/4  nothing is completed in…
+    issue 42 start-…  issue-42  ready    pref… 1/5  nothing is completed in…
+    The importer lo…  importer  blocked  pref… 1/5  Which of the two format…
 
-    PR 7 review-pr    7         ready    1 s
-    issue 42 start-…  issue-42  ready    2 s
-    The importer lo…  importer  blocked  3 s
+    PR 7 review-pr         7         ready
+    issue 42 start-issue   issue-42  ready
+    The importer loses t…  importer  blocked
 
     Waits for you  1
       blocked  The importer loses the last row of every file that it reads  importer  preflight 1/5  6 s  Which of the two formats is meant, the old one or the new one?
@@ -465,13 +465,13 @@ fn a_row_says_what_a_run_is_first_and_fits_into_the_terminal() {
       issue 42 start-issue  issue-42  preflight 1/5  5 s  nothing is completed in `preflight` yet
 
     Waits for you  1
-      blocked  The importer loses…  importer  6 s  Which of th…
+      blocked  The importer loses…  importer  Which of the two…
     Can go on  2
-      PR 7 review-pr        7         4 s  nothing is completed…
-      issue 42 start-issue  issue-42  5 s  nothing is completed…
+      PR 7 review-pr    7         pref… 1/4  nothing is complet…
+      issue 42 start-…  issue-42  pref… 1/5  nothing is complet…
 
     Waits for you  1
-      blocked  importer  6 s  Which of the…
+      blocked  The importer loses…  importer
     ");
     for args in [&["list"][..], &["attention", "--all"]] {
         for columns in ["40", "60", "80", "100"] {

@@ -45,7 +45,7 @@ fn an_interview_goes_on_with_its_run_when_that_is_reopened() {
         // The command asks the same question as before.
         sandbox.flow(["interview", "run", "c.md", "--run-id", "r1"]).exits(4);
         let told = resumed(&sandbox, "r1");
-        assert!(told["reason"].as_str().unwrap().contains("question 1 of 5 in c.md is open"), "{told}");
+        assert!(told["reason"].as_str().unwrap().contains("(question 1 of 5 in c.md)"), "{told}");
         finish(&sandbox, "c.md");
         assert_eq!(resumed(&sandbox, "r1")["next"]["action"], "start_phase");
         assert!(listed(&sandbox).is_empty());

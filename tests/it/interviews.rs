@@ -980,7 +980,7 @@ fn the_run_of_an_interview_knows_what_is_open() {
     interview(&sandbox, &["answer", DOC, "Managers."]).ok();
     let resumed = sandbox.flow(["resume", "r1", "--json"]).exits(4).json();
     let reason = resumed["reason"].as_str().unwrap();
-    insta::assert_snapshot!(reason, @"`preflight` (interview docs/charter.md) waits for an answer: question 3 of 5 in docs/charter.md is open: What do users gain here that they do not get from what they use today?");
+    insta::assert_snapshot!(reason, @"`preflight` (interview docs/charter.md) waits for an answer: What do users gain here that they do not get from what they use today? (question 3 of 5 in docs/charter.md)");
     assert_eq!(resumed["next"]["alternatives"][0]["command"], "flow interview run docs/charter.md --run-id r1");
     // What the log was not told, since somebody wrote it by hand or a kill came between, it is told by the next command.
     let by_hand = text(&sandbox) + "\n### Q3: Value Proposition\n**Asked**: What is it worth?\n**Answer**: Speed.\n";

@@ -50,9 +50,9 @@ fn every_open_question_is_told_and_whose_it_is() {
     needs_human  r1  build
       why         `requirements` (T2) waits for an answer (and 1 more question): question of T2
       phase       requirements
-      if `requirements` (T1) has its answer, to be written in place of …:
+      if the question of `requirements` (T1) is answered (write the answer where … stands):
         flow emit --workflow build --run-id r1 --type user_answered --step requirements --data '{"answer":"…"}' --unit T1
-      if `requirements` (T2) has its answer, to be written in place of …:
+      if the question of `requirements` (T2) is answered (write the answer where … stands):
         flow emit --workflow build --run-id r1 --type user_answered --step requirements --data '{"answer":"…"}' --unit T2
       questions
         requirements  T2  question of T2

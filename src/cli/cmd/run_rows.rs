@@ -2,22 +2,8 @@
 
 use crate::cli::page::{CARE, TextPage, brief, or_empty};
 use crate::model::{Doing, RunHead, RunId, Timestamp};
-use crate::picture::{age, columns as width_of, cut, cut_front, waits_for};
+use crate::picture::{FittedColumns, RunColumns, Shrink, age, took, waits_for};
 use crate::runs::{Card, Context, Error, ListedRun, Need, ShortNames, Unreadable, columns};
-
-/// The gap between columns.
-const GAP: usize = 2;
-
-/// What happens to a column for which a line has no room.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Shrink {
-    /// It loses its end, down to this width.
-    End(usize),
-    /// It loses its front, down to this width: ids differ at their ends.
-    Front(usize),
-    /// It is left out.
-    Whole,
-}
 
 /// The names of runs of the caller's project.
 pub(super) fn short_names<'r>(cx: &Context, shown: impl IntoIterator<Item = &'r RunId>) -> ShortNames {
@@ -58,17 +44,15 @@ pub(super) fn rows(
     indent: usize,
     page: &mut TextPage,
 ) {
-    const TITLE: usize = 0;
-    const NAME: usize = 1;
     const WORKFLOW: usize = 2;
-    const PHASE: usize = 4;
-    const REASON: usize = 6;
+    const COLUMNS: RunColumns = RunColumns { title: 0, name: 1, phase: 4, age: 5, reason: 6 };
     let mut table = Vec::new();
     for run in runs {
         let card = looked.card(run);
         let reason = match card {
-            Some(card) if card.need.is_some() || card.work.is_some() => waits_for(card, now),
-            _ => or_empty(run.head.blocked_reason.as_ref().or(run.feature.as_ref())),
+            Some(card) => waits_for(card, now),
+            None if run.head.is_over() => took(run),
+            None => or_empty(run.head.blocked_reason.as_ref()),
         };
         table.push([
             brief(&run.title()).into_owned(),
@@ -80,20 +64,8 @@ pub(super) fn rows(
             brief(&reason).into_owned(),
         ]);
     }
-    let steps = [
-        (REASON, Shrink::End(16)),
-        (TITLE, Shrink::End(24)),
-        (WORKFLOW, Shrink::Whole),
-        // One long name must not take the phase and the reason from all rows.
-        (NAME, Shrink::Front(20)),
-        (TITLE, Shrink::End(18)),
-        (REASON, Shrink::End(12)),
-        (PHASE, Shrink::Whole),
-        (REASON, Shrink::Whole),
-        (TITLE, Shrink::End(10)),
-        (NAME, Shrink::Front(8)),
-    ];
-    fitted(table, &steps, indent, page);
+    let steps: Vec<_> = [(WORKFLOW, Shrink::Whole)].into_iter().chain(COLUMNS.steps()).collect();
+    fitted(&table, &steps, indent, page);
 }
 
 /// How a run stands, in the word that every list has for it. Without a card it is as near to that as the file of the run.
@@ -126,76 +98,17 @@ pub(super) fn place_of(run: &ListedRun, card: Option<&Card>) -> String {
 
 /// Adds a table whose columns are narrowed in these steps, as far as that is needed for the width of the output.
 pub(super) fn fitted<const N: usize>(
-    mut table: Vec<[String; N]>,
+    table: &[[String; N]],
     steps: &[(usize, Shrink)],
     indent: usize,
     page: &mut TextPage,
 ) {
-    let mut widths = [0; N];
-    for row in &table {
-        for (widest, cell) in widths.iter_mut().zip(row) {
-            *widest = (*widest).max(width_of(cell));
-        }
-    }
-    let natural = widths;
-    let room = columns().unwrap_or(usize::MAX);
-    for (column, shrink) in steps {
-        let over = taken(&widths, indent).saturating_sub(room);
-        if over == 0 {
-            break;
-        }
-        widths[*column] = match shrink {
-            Shrink::End(least) | Shrink::Front(least) => {
-                widths[*column].min((*least).max(widths[*column].saturating_sub(over)))
-            }
-            Shrink::Whole => 0,
-        };
-    }
-    let freed = room.saturating_sub(taken(&widths, indent));
-    give_back(&mut widths, &natural, steps, freed);
-    for (column, shrink) in steps {
-        if widths[*column] < natural[*column] {
-            for row in &mut table {
-                row[*column] = narrowed(&row[*column], *shrink, widths[*column]);
-            }
-        }
-    }
+    let fitted = FittedColumns::of(table, steps, indent, columns().unwrap_or(usize::MAX));
     let mut shown = Vec::new();
     for row in table {
-        let cells = row.into_iter().zip(widths).filter(|(_, width)| *width > 0);
-        shown.push(cells.map(|(cell, _)| cell).collect::<Vec<_>>());
+        shown.push(fitted.cells(row).into_iter().map(|(_, text, _)| text).collect::<Vec<_>>());
     }
     page.table_within(None, indent, shown);
-}
-
-/// How much of a line these columns take.
-fn taken(widths: &[usize], indent: usize) -> usize {
-    let shown = widths.iter().filter(|width| **width > 0).count();
-    indent + widths.iter().sum::<usize>() + GAP * shown.saturating_sub(1)
-}
-
-/// Lets the columns that lost something grow again into the room that one which was left out has freed.
-fn give_back(widths: &mut [usize], natural: &[usize], steps: &[(usize, Shrink)], mut room: usize) {
-    let mut grows = true;
-    while grows {
-        grows = false;
-        for (column, _) in steps {
-            if room > 0 && widths[*column] > 0 && widths[*column] < natural[*column] {
-                widths[*column] += 1;
-                room -= 1;
-                grows = true;
-            }
-        }
-    }
-}
-
-fn narrowed(text: &str, shrink: Shrink, width: usize) -> String {
-    match shrink {
-        Shrink::End(_) => cut(text, width),
-        Shrink::Front(_) => cut_front(text, width),
-        Shrink::Whole if width == 0 => String::new(),
-        Shrink::Whole => text.to_owned(),
-    }
 }
 
 /// The runs that cannot be read, and why.

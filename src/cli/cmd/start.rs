@@ -1,11 +1,12 @@
 //! `start`.
 
 use crate::cli::args::StartArgs;
-use crate::cli::cmd::run_rows::{Shrink, fitted};
+use crate::cli::cmd::run_rows::fitted;
 use crate::cli::exit::Exit;
 use crate::cli::out::{CliResult, Out};
 use crate::cli::progress::while_waiting;
 use crate::model::{Help, Kind, Problem, Suggestion};
+use crate::picture::Shrink;
 use crate::runs::{self, Context, MadePlace, MadeProject, StartReport, StartRequest};
 
 pub(super) fn run(cx: &Context, args: StartArgs, out: &mut Out) -> CliResult {
@@ -42,7 +43,7 @@ fn choose(cx: &Context, out: &mut Out) -> CliResult {
         page.line("What do you want to start?");
         let rows = report.workflows.iter().filter(|workflow| workflow.is_begun());
         let rows = rows.map(|workflow| [workflow.id.clone(), workflow.description.clone().unwrap_or_default()]);
-        fitted(rows.collect(), &[(1, Shrink::End(12)), (0, Shrink::End(12))], 2, page);
+        fitted(&rows.collect::<Vec<_>>(), &[(1, Shrink::End(12)), (0, Shrink::End(12))], 2, page);
         page.line("`flow start WORKFLOW` begins a run, for an issue with `--issue 42`");
     });
     Ok(Exit::Usage)

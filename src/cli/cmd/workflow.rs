@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use crate::cli::args::{CallerArgs, WorkflowCommand};
-use crate::cli::cmd::run_rows::{Shrink, fitted};
+use crate::cli::cmd::run_rows::fitted;
 use crate::cli::exit::Exit;
 use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{self, TextPage, or_empty};
 use crate::machine::{Diagnostic, Notation, render};
 use crate::model::StateName;
-use crate::picture::WorkflowGraphReport;
+use crate::picture::{Shrink, WorkflowGraphReport};
 use crate::runs::{
     self, AdoptRequest, Context, WorkflowConvertRequest, WorkflowEntry, WorkflowListReport, WorkflowNewReport,
     WorkflowNewRequest, WorkflowReport, WorkflowRequest,
@@ -103,11 +103,11 @@ const STEPS: [(usize, Shrink); 4] =
 
 fn list(report: &WorkflowListReport, page: &mut TextPage) {
     let (agents, workflows): (Vec<_>, Vec<_>) = report.workflows.iter().partition(|workflow| workflow.is_agent);
-    fitted(workflows.into_iter().map(listed).collect(), &STEPS, 0, page);
+    fitted(&workflows.into_iter().map(listed).collect::<Vec<_>>(), &STEPS, 0, page);
     if !agents.is_empty() {
         page.line("");
         page.line("of agents that skills call:");
-        fitted(agents.into_iter().map(listed).collect(), &STEPS, 0, page);
+        fitted(&agents.into_iter().map(listed).collect::<Vec<_>>(), &STEPS, 0, page);
     }
 }
 

@@ -9,7 +9,7 @@ use crate::model::{RunStatus, SessionId, StateName, Timestamp, percent_encoded};
 use crate::picture::page::document::{Page, Part};
 use crate::picture::page::pieces::{of_projects, with_commands};
 use crate::picture::tone::Tone;
-use crate::picture::words::{age, clean, count, duration, shortened, waits_for, why_no_command};
+use crate::picture::words::{age, clean, count, shortened, waits_for, why_no_command};
 use crate::runs::{Card, CardFilter, CardGroup, CardSort, CardsReport, Need, PhasePlace, ShortNames, UnseenStore};
 
 /// The cards of a project, and how its pages are addressed.
@@ -84,7 +84,8 @@ pub fn runs_page(projects: &[ProjectCards], filter: &CardFilter, now: Timestamp)
     };
     let names: Vec<_> = projects.iter().map(|project| project.project.as_str()).collect();
     let name = format!("{} · flow", of_projects(&names));
-    let title = if needs > 0 { format!("({needs}) {name}") } else { name };
+    // Tabs are told apart by it: how many runs need the reader does not depend on what is searched for.
+    let title = if needs > 0 && !filter.is_narrow() { format!("({needs}) {name}") } else { name };
     let project = match projects {
         [project] => Some(project.project.clone()),
         _ => None,
@@ -310,7 +311,7 @@ pub(super) fn row(project: &str, card: &Card, names: &ShortNames, now: Timestamp
     let run = &card.run;
     let (symbol, class, word) = look_of(card);
     let title = run.title();
-    let about = if card.group == CardGroup::Over { duration(run.took_ms()) } else { waits_for(card, now) };
+    let about = waits_for(card, now);
     html! {
         @let command = card.next.command.as_ref();
         @let why_none = command.is_none().then(|| why_no_command(&card.next));

@@ -1,27 +1,15 @@
 //! The runs, grouped by what a person has to do.
 
 use crate::model::Timestamp;
-use crate::picture::{self, age, columns, count, cut_front, hint, look_of, look_of_group, waits_for};
+use crate::picture::{self, FittedColumns, RunColumns, age, count, hint, look_of, look_of_group, waits_for};
 use crate::runs::{Card, CardFilter, CardGroup, CardsOfGroup, CardsReport, ShortNames, UnseenStore};
 use crate::watch::line::{Look, PageLine, cell};
 
 /// The columns before each run, for the mark of the chosen one.
 const BEFORE: &str = "  ";
-/// The widest cells of a row: state, title, name, phase and age.
-const WIDEST: [usize; CELLS] = [14, 48, 30, 20, 14];
-const CELLS: usize = 5;
-/// The places of the cells that give way where there is no room.
-const TITLE: usize = 1;
-const NAME: usize = 2;
-const PHASE: usize = 3;
-/// The least room for a title beside a phase and a reason, beside a reason alone, and without either.
-const TITLES: [usize; 3] = [24, 18, 10];
-/// The least room for a name beside a reason: one long name must not take the reasons from all rows.
-const NAME_BESIDE: usize = 20;
-/// The least room for a reason.
-const REASON: usize = 16;
-/// The columns between cells.
-const GAP: usize = 2;
+/// The columns of a row behind its state.
+const COLUMNS: RunColumns = RunColumns { title: 1, name: 2, phase: 3, age: 4, reason: 5 };
+const CELLS: usize = 6;
 
 /// How many runs need a person.
 pub(in crate::watch) fn list_title(cards: &CardsReport, filter: &CardFilter) -> PageLine {
@@ -36,9 +24,12 @@ pub(in crate::watch) fn list(
     now: Timestamp,
     width: usize,
 ) -> Vec<PageLine> {
-    let shown: Vec<_> = cards.groups.iter().flat_map(|group| &group.cards).collect();
+    let mut rows = Vec::new();
+    for card in cards.groups.iter().flat_map(|group| &group.cards) {
+        rows.push(ListRow::of(card, names, now));
+    }
     // One table for all groups, so that their columns stand below each other.
-    let table = Table::of(&shown.iter().map(|card| ListRow::of(card, names, now)).collect::<Vec<_>>(), width);
+    let table = FittedColumns::of(rows.iter().map(|row| &row.cells), &COLUMNS.steps(), BEFORE.len(), width);
     let mut lines = Vec::new();
     for group in &cards.groups {
         let is_asked = filter.group.is_none() || filter.group == Some(group.group);
@@ -49,7 +40,7 @@ pub(in crate::watch) fn list(
         lines.push(PageLine::new());
         lines.push(heading(group, width));
         for card in &group.cards {
-            lines.push(table.line(&ListRow::of(card, names, now)).about(card.run.head.run_id.clone()));
+            lines.push(ListRow::of(card, names, now).line(&table).about(card.run.head.run_id.clone()));
         }
         lines.extend(left_out(group));
     }
@@ -98,19 +89,16 @@ fn left_out(group: &CardsOfGroup) -> Option<PageLine> {
     Some(PageLine::new().dim(format!("{BEFORE}and {} more: `flow list` has all", count(more))))
 }
 
-/// A run as cells.
+/// A run as cells: its state, what it is about, its name, its phase, its age, and what it waits for.
 struct ListRow {
     look: Look,
-    /// Its state, what it is about, its name, its phase and its age.
     cells: [String; CELLS],
-    about: String,
 }
 
 impl ListRow {
     fn of(card: &Card, names: &ShortNames, now: Timestamp) -> Self {
         let head = &card.run.head;
         let (symbol, class, word) = look_of(card);
-        let about = waits_for(card, now);
         let phase = match (&head.phase, card.place) {
             (Some(phase), Some(place)) => format!("{phase} {}/{}", place.number, place.of),
             (Some(phase), None) => phase.to_string(),
@@ -122,79 +110,17 @@ impl ListRow {
             names.of_run(&head.run_id).to_owned(),
             phase,
             age(head.updated_at, now),
+            waits_for(card, now),
         ];
-        Self { look: Look::of_class(class), cells, about }
-    }
-}
-
-/// The widths of the cells of all rows; 0 for what has no room.
-struct Table {
-    cells: [usize; CELLS],
-    about: usize,
-}
-
-impl Table {
-    fn of(rows: &[ListRow], width: usize) -> Self {
-        let mut table = Self { cells: [0; CELLS], about: 0 };
-        for row in rows {
-            for (at, text) in row.cells.iter().enumerate() {
-                table.cells[at] = table.cells[at].max(columns(text).min(WIDEST[at]));
-            }
-        }
-        // What is left out can be seen on the page of the run. The phase goes first, as in `flow list`: why a run waits says more.
-        let (natural, name, beside) = (table.cells[TITLE], table.cells[NAME], width.saturating_sub(REASON));
-        table.narrow(TITLE, TITLES[0], beside);
-        table.narrow(NAME, NAME_BESIDE, beside);
-        if table.taken() > beside {
-            table.cells[PHASE] = 0;
-        }
-        table.narrow(TITLE, TITLES[1], beside);
-        if table.taken() <= beside {
-            // What the reasons leave over is for titles.
-            let reasons = rows.iter().map(|row| columns(&row.about)).max().unwrap_or(0).max(REASON);
-            let over = (width - table.taken()).saturating_sub(reasons);
-            table.cells[TITLE] = natural.min(table.cells[TITLE] + over);
-            table.about = width - table.taken();
-            return table;
-        }
-        // The title and the name get the room of the reason. The last cell needs no gap.
-        table.cells[TITLE] = natural;
-        table.cells[NAME] = name;
-        table.narrow(TITLE, TITLES[2], width + GAP);
-        if table.taken() > width + GAP {
-            table.cells[TITLE] = 0;
-        }
-        // The name is cut, but stays: without it the run cannot be named.
-        table.narrow(NAME, 8, width + GAP);
-        table
+        Self { look: Look::of_class(class), cells }
     }
 
-    /// Narrows a cell, down to `least`, as far as the line takes more than `room`.
-    fn narrow(&mut self, at: usize, least: usize, room: usize) {
-        let over = self.taken().saturating_sub(room);
-        let narrowed = self.cells[at].saturating_sub(over).max(least);
-        self.cells[at] = self.cells[at].min(narrowed);
-    }
-
-    /// How many columns all but the reason take, each with a gap.
-    fn taken(&self) -> usize {
-        let shown = self.cells.iter().filter(|cell| **cell > 0).count();
-        BEFORE.len() + self.cells.iter().sum::<usize>() + shown * GAP
-    }
-
-    fn line(&self, row: &ListRow) -> PageLine {
-        let looks = [row.look, Look::Strong, Look::Plain, Look::Plain, Look::Dim];
+    fn line(&self, table: &FittedColumns<CELLS>) -> PageLine {
+        let looks = [self.look, Look::Strong, Look::Plain, Look::Plain, Look::Dim, Look::Plain];
         let mut line = PageLine::new();
-        for (at, look) in looks.into_iter().enumerate() {
+        for (at, text, width) in table.cells(&self.cells) {
             // Before the first cell, the mark of the chosen run has as much room as a gap.
-            if self.cells[at] > 0 {
-                // Names differ at their ends.
-                let text = if at == NAME { cut_front(&row.cells[at], self.cells[at]) } else { row.cells[at].clone() };
-                line = line.plain(BEFORE).with(look, cell(&text, self.cells[at]));
-            }
-        }
-        if self.about > 0 {
-            line = line.plain(BEFORE).with(Look::Plain, cell(&row.about, self.about));
+            line = line.plain(BEFORE).with(looks[at], cell(&text, width));
         }
         line
     }
@@ -203,6 +129,7 @@ impl Table {
 #[cfg(test)]
 pub(in crate::watch) mod tests {
     use super::*;
+    use crate::picture::columns;
     use crate::runs::{self, Feed, RecordRequest, StartRequest, StatusRequest, StatusVerb};
     use crate::watch::shown::ShownRun;
 
@@ -267,19 +194,22 @@ pub(in crate::watch) mod tests {
             let shown = shown(&CardFilter::default(), width);
             assert!(shown.iter().all(|line| columns(line) <= width), "{width}: {shown:#?}");
         }
-        assert_eq!(shown(&CardFilter::default(), 40)[2], "  ▲ blocked  debug       waiting  12 min");
-        assert_eq!(shown(&CardFilter::default(), 30)[2], "  ▲ blocked  waiting  12 min");
+        assert_eq!(shown(&CardFilter::default(), 40)[2], "  ▲ blocked  debug            waiting");
+        assert_eq!(shown(&CardFilter::default(), 30)[2], "  ▲ blocked  debug…  waiting");
     }
 
     #[test]
-    fn in_eighty_columns_the_phase_gives_way_to_what_a_run_waits_for() {
+    fn in_eighty_columns_the_age_gives_way_and_the_phase_is_narrowed() {
         let (mut cards, _) = cards(&CardFilter::default());
         for card in cards.groups.iter_mut().flat_map(|group| &mut group.cards) {
             card.run.goal = Some("Copy the rows of the old table to the new one in one pass".to_owned());
         }
         let lines = list(&cards, &ShortNames::default(), &CardFilter::default(), now(), 80);
         let waits = lines[2].cut(80).text();
-        assert_eq!(waits.trim_end(), "  ▲ blocked  Copy the rows of the ol…  waiting  12 min  no \u{fffd}[31maccess");
+        assert_eq!(
+            waits.trim_end(),
+            "  ▲ blocked  Copy the rows of the old…  waiting  prefl… 1/5  no \u{fffd}[31maccess"
+        );
     }
 
     #[test]

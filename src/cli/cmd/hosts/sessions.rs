@@ -1,11 +1,11 @@
 //! `sessions`.
 
-use crate::cli::cmd::run_rows::{Shrink, fitted};
+use crate::cli::cmd::run_rows::fitted;
 use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{CARE, FAINT, GOOD, TextPage, brief, or_empty};
 use crate::model::{SessionId, Timestamp};
 use crate::modes::{self, SessionsReport, ShownSession};
-use crate::picture::age;
+use crate::picture::{Shrink, age};
 use crate::runs::{Context, HolderLife};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, out: &mut Out) -> CliResult {
@@ -38,7 +38,7 @@ fn fill(report: &SessionsReport, now: Timestamp, page: &mut TextPage) {
             let (name, state) = (mode.mode.to_string(), mode.state().to_owned());
             rows.push(["mode".to_owned(), name, state, String::new(), phase, String::new()]);
         }
-        fitted(rows, &STEPS, 2, page);
+        fitted(&rows, &STEPS, 2, page);
     }
 }
 

@@ -4,13 +4,13 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use crate::cli::args::AttentionArgs;
-use crate::cli::cmd::run_rows::{Shrink, fitted, no_project, place_of, short_names, unreadable};
+use crate::cli::cmd::run_rows::{fitted, no_project, place_of, short_names, unreadable};
 use crate::cli::cmd::worktrees;
 use crate::cli::exit::Exit;
 use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{CARE, FAINT, TextPage, brief};
 use crate::model::Timestamp;
-use crate::picture::{age, waits_for};
+use crate::picture::{RunColumns, age, waits_for};
 use crate::runs::{
     self, AttentionReport, AttentionRequest, Card, CardGroup, Context, Need, Needs, ShortNames, StoreAsker, reader_left,
 };
@@ -70,7 +70,8 @@ fn fill(cx: &Context, report: &AttentionReport, now: Timestamp, page: &mut TextP
     for cards in report.runs.chunk_by(|a, b| a.group == b.group) {
         let Some(first) = cards.first() else { continue };
         heading(page, first.group, cards.len());
-        fitted(cards.iter().map(|card| row(card, &names, now)).collect(), &STEPS, 2, page);
+        let rows: Vec<_> = cards.iter().map(|card| row(card, &names, now)).collect();
+        fitted(&rows, &COLUMNS.steps(), 2, page);
     }
     unreadable(&report.unreadable, page);
     worktrees::show(&report.worktrees, &runs::cards_in_worktrees(cx, &report.worktrees), now, page);
@@ -81,18 +82,8 @@ fn heading(page: &mut TextPage, group: CardGroup, runs: usize) {
     page.head(style, group.title(), &runs.to_string());
 }
 
-/// How the columns of [`row`] are narrowed on a narrow terminal.
-const STEPS: [(usize, Shrink); 8] = [
-    (5, Shrink::End(24)),
-    (1, Shrink::End(24)),
-    (5, Shrink::End(12)),
-    (3, Shrink::Whole),
-    (1, Shrink::End(10)),
-    (2, Shrink::Front(8)),
-    // Its name says which run it is, and nothing else what it waits for.
-    (1, Shrink::Whole),
-    (5, Shrink::Whole),
-];
+/// The columns of [`row`] behind the first.
+const COLUMNS: RunColumns = RunColumns { title: 1, name: 2, phase: 3, age: 4, reason: 5 };
 
 /// What is needed, what the run is, its name, where it is, since when, and what it waits for.
 fn row(card: &Card, names: &ShortNames, now: Timestamp) -> [String; 6] {
