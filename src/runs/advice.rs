@@ -509,6 +509,6 @@ impl RunCommands<'_> {
     fn answer(&self, question: &Question) -> (String, Suggestion) {
         let command = answer(self.run, self.workflow, question);
         let who = question.unit.as_ref().map(|unit| format!(" ({unit})")).unwrap_or_default();
-        (format!("`{}`{who} has its answer, to be written in place of …", question.step), command)
+        (format!("the question of `{}`{who} is answered (write the answer where … stands)", question.step), command)
     }
 }

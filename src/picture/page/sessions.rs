@@ -26,7 +26,12 @@ pub struct ProjectSessions {
 #[must_use]
 pub fn sessions_page(projects: &OfProjects<ProjectSessions>, now: Timestamp) -> Page {
     by_project(Part::Sessions, "Sessions", projects, |name, found| {
-        html! { (sessions(found, now)) @if let Some(known) = &found.policy { (policy(known, name)) } }
+        // What it says matters to those who use modes.
+        let has_modes = found.sessions.sessions.iter().any(|session| !session.modes.is_empty());
+        html! {
+            (sessions(found, now))
+            @if let Some(known) = found.policy.as_ref().filter(|_| has_modes) { (policy(known, name)) }
+        }
     })
 }
 
