@@ -31,7 +31,7 @@ pub(crate) struct RunColumns {
 impl RunColumns {
     /// The steps in which these columns give way, in every list of runs: the age first; the title and what a run waits for say
     /// most, and without its name it cannot be named.
-    pub(crate) fn steps(self) -> [(usize, Shrink); 15] {
+    pub(crate) fn steps(self) -> [(usize, Shrink); 18] {
         let Self { title, name, phase, age, reason } = self;
         [
             (title, Shrink::End(48)),
@@ -50,6 +50,9 @@ impl RunColumns {
             (title, Shrink::End(12)),
             // Its title and its name say which run it is.
             (reason, Shrink::Whole),
+            (title, Shrink::End(6)),
+            (name, Shrink::Front(6)),
+            (title, Shrink::Whole),
         ]
     }
 }
@@ -173,10 +176,10 @@ mod tests {
             [120, 110, 80, 60, 40].map(shown),
             [
                 "question  Reports to read offline  slow-reports  requirements 1/6  Drop the old table, or keep it for a release?",
-                "question  Reports to read offline  slow-reports  requirements 1/6  Drop the old table, or keep it for…",
+                "question  Reports to read offline  slow-reports  requirements 1/6  Drop the old table, or keep it for a rel…",
                 "question  Reports to read…  slow-reports  requ… 1/6  Drop the old table, or…",
-                "question  Reports to read…  …w-reports  Drop the old…",
-                "question  Reports to rea…  slow-reports",
+                "question  Reports to read…  …w-reports  Drop the old tab…",
+                "question  Reports to rea…  …ow-reports",
             ]
         );
     }

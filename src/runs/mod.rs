@@ -149,5 +149,4 @@ pub(crate) use write::source::read_source;
 pub use write::start::{StartReport, StartRequest, start};
 pub use write::status::{StatusReport, StatusRequest, StatusVerb, change_status};
 pub(crate) use write::transaction::adopt_edits;
-#[cfg(feature = "watch")]
-pub(crate) use write::transaction::moved_on::refuse_moved_on;
+pub use write::transaction::moved_on::refuse_moved_on;

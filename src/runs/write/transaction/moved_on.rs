@@ -10,7 +10,7 @@ use crate::runs::error::Result;
 ///
 /// # Errors
 /// [`Refusal::MovedOn`], and those of reading the run.
-pub(crate) fn refuse_moved_on(cx: &Context, run: &RunId, seen: &LastSeen) -> Result<()> {
+pub fn refuse_moved_on(cx: &Context, run: &RunId, seen: &LastSeen) -> Result<()> {
     let project = cx.project()?;
     let run = project.runs().open(run)?;
     transact(&project, &*run, Caller::default(), cx.now(), |tx| tx.refuse_moved_on(Some(seen)))
