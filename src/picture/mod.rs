@@ -32,9 +32,9 @@ pub use timeline::timeline_svg;
 pub(crate) use timeline_text::timeline_text;
 pub use tone::Tone;
 pub(crate) use usage::{totals_in_words, usage_in_words};
+#[cfg(feature = "watch")]
+pub(crate) use words::why_no_command;
 pub(crate) use words::{
     age, clean, count, day_and_time, duration, for_whom, ran_as, reason_now, title_in_doubt, took, verdict_reason,
-    waits_for,
+    waits_for, ways_shown,
 };
-#[cfg(feature = "watch")]
-pub(crate) use words::{ways_shown, why_no_command};
