@@ -1,12 +1,14 @@
 //! The runs, grouped by what a person has to do.
 
 use crate::model::Timestamp;
-use crate::picture::{self, FittedColumns, RunColumns, age, count, hint, look_of, look_of_group, waits_for};
+use crate::picture::{self, FittedColumns, RunColumns, age, columns, count, hint, look_of, look_of_group, waits_for};
 use crate::runs::{Card, CardFilter, CardGroup, CardsOfGroup, CardsReport, ShortNames, UnseenStore};
 use crate::watch::line::{Look, PageLine, cell};
 
 /// The columns before each run, for the mark of the chosen one.
 const BEFORE: &str = "  ";
+/// Between the heading of a group and its hint.
+const BEHIND: &str = "  ";
 /// The columns of a row behind its state.
 const COLUMNS: RunColumns = RunColumns { title: 1, name: 2, phase: 3, age: 4, reason: 5 };
 const CELLS: usize = 6;
@@ -74,7 +76,7 @@ fn heading(group: &CardsOfGroup, width: usize) -> PageLine {
     let title = format!("{symbol} {}", group.group.title());
     let line = PageLine::new().with(Look::of_class(class), title).plain(" ").with(Look::Strong, count(group.total));
     match hint(group.group) {
-        Some(hint) if columns(&line.text()) + GAP + columns(hint) <= width => line.plain("  ").dim(hint),
+        Some(hint) if columns(&line.text()) + BEHIND.len() + columns(hint) <= width => line.plain(BEHIND).dim(hint),
         _ => line,
     }
 }
