@@ -14,7 +14,7 @@ use crate::interviews::next::InterviewNext;
 use crate::interviews::status::status;
 use crate::model::{Explain as _, RunId, RunSummary, StateName, Timestamp, Unit, WorkflowId};
 use crate::runs::context::Context;
-use crate::runs::open::reading::{Runs, Unreadable, read_runs};
+use crate::runs::open::reading::{Unreadable, maybe_open, read_runs};
 use crate::runs::open::view::for_reading;
 use crate::runs::{self, ListedRun, ShortNames};
 
@@ -86,7 +86,7 @@ pub fn list(cx: &Context) -> Result<InterviewListReport> {
         Ok(project) => project,
         Err(error) => return begun_outside(cx, error),
     };
-    let open = Runs::read_open(&project)?.into_ids();
+    let open = maybe_open(&project)?;
     let (found, unreadable) = read_runs(&project, &open, |run| {
         // Most runs ask nothing, and searching their text is faster than reading their log.
         if let Some(text) = run.text()?

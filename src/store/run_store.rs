@@ -582,6 +582,13 @@ impl MaybeOpen {
         let to_read: u64 = seen.looked_at.iter().filter_map(|files| files.text).map(|text| text.len).sum();
         looked_at + self.ids.len() >= WORTH_CACHING || to_read >= LONG
     }
+
+    /// The ids of all of them.
+    #[must_use]
+    pub fn all_ids(self) -> Vec<RunId> {
+        let known = self.known.into_iter().map(|run| run.head.run_id);
+        known.chain(self.ids).collect()
+    }
 }
 
 /// What the store saw when it looked for open runs.

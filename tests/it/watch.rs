@@ -278,7 +278,7 @@ fn a_claim_is_told_as_done_only_if_it_was_written_and_only_about_what_was_seen()
     assert_eq!(log("r2").len(), 2);
     person.types("cy").shows("done:").shows("claim");
     assert_eq!(log("r2")[2]["type"], "run_claimed");
-    person.types("c").shows("there is");
+    person.types("c").shows("is nothing");
     person.types("qq");
     assert_eq!(person.ended().code(), Some(0), "{}", person.seen());
     // From the session that holds it the run is taken, also while that is at work.

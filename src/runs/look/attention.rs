@@ -11,7 +11,7 @@ use crate::runs::error::{Error, Result};
 use crate::runs::look::card::{Card, read_card};
 use crate::runs::look::outlook::Definitions;
 use crate::runs::look::wait::{LOOKED_AT, cards_of};
-use crate::runs::open::reading::{Runs, Unreadable, read_runs};
+use crate::runs::open::reading::{Unreadable, maybe_open, read_runs};
 use crate::runs::open::shared::ask_store;
 use crate::runs::open::worktrees::{NamedRuns, OtherWorktree, RUNS_NAMED, newest_open, project_around, worktrees_with};
 use crate::store::RefreshScope;
@@ -77,7 +77,7 @@ fn open_elsewhere(cx: &Context) -> Vec<OtherWorktree> {
 
 /// The cards that `attention` shows, as far as they can be read here.
 pub(super) fn open_cards(project: &OpenedProject, request: AttentionRequest) -> Result<(Vec<Card>, Vec<Unreadable>)> {
-    let open = Runs::read_open(project)?.into_ids();
+    let open = maybe_open(project)?;
     let definitions = Definitions::default();
     let (mut runs, unreadable) = read_runs(project, &open, |run| {
         let (card, _) = read_card(project, run, &definitions)?;

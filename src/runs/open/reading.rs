@@ -231,17 +231,24 @@ impl Runs {
         Ok(())
     }
 
-    /// The ids of all of them, also of those that cannot be read.
-    pub(crate) fn into_ids(self) -> Vec<RunId> {
-        let mut ids: Vec<RunId> = self.summaries.into_iter().map(|run| run.head.run_id).collect();
-        ids.extend(self.unreadable.into_iter().filter_map(|run| RunId::new(run.run_id).ok()));
-        ids
-    }
-
     /// The runs that are not over.
     pub(crate) fn open(&self) -> impl Iterator<Item = &RunSummary> {
         self.summaries.iter().filter(|run| !run.head.status.is_terminal())
     }
+}
+
+/// The ids of all runs that are not over, and possibly of some others. If many have to be looked at, the store's cache is
+/// updated.
+pub(crate) fn maybe_open(project: &OpenedProject) -> Result<Vec<RunId>> {
+    let found = project.runs().maybe_open(project.outside().as_deref())?;
+    if !found.is_much() {
+        // The caller reads them.
+        return Ok(found.all_ids());
+    }
+    let Runs { summaries, unreadable, .. } = Runs::read_open(project)?;
+    let mut ids: Vec<RunId> = summaries.into_iter().map(|run| run.head.run_id).collect();
+    ids.extend(unreadable.into_iter().filter_map(|run| RunId::new(run.run_id).ok()));
+    Ok(ids)
 }
 
 fn read_listed(project: &OpenedProject, ids: Vec<RunId>) -> Result<Read<ListedSummary>> {
