@@ -304,6 +304,18 @@ fn the_clean_copy_of_a_replay_is_private_and_what_a_killed_one_left_is_removed()
 }
 
 #[test]
+fn a_replay_on_a_clean_copy_needs_all_files_of_the_commit() {
+    let sandbox = sandbox();
+    let script = "b=$(git rev-parse HEAD:code); rm -f .git/objects/$(echo $b | cut -c1-2)/$(echo $b | cut -c3-)";
+    let mut shell = sandbox.command("sh");
+    shell.args(["-ec", script]);
+    run(shell, "").ok();
+    let replayed = replayed(&sandbox, &["--yes", "--clean", "test"], 1);
+    assert_eq!(replayed["again"], Value::Null);
+    assert_eq!(replayed["why_not"], "the commit's files are not all here: code");
+}
+
+#[test]
 fn a_replay_on_a_clean_copy_has_the_submodules_as_they_were() {
     let sandbox = sandbox();
     let script = "for one in inner deep; do git init -q ../$one; done\n\

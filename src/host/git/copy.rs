@@ -61,6 +61,11 @@ impl Git {
             .and_then(|()| fs::write(&borrows, format!("{}\n", objects.display())));
         written.map_err(|error| format!("cannot write {}: {error}", borrows.display()))?;
         self.in_copy(at, &["checkout", "--quiet", "--detach", commit])?;
+        // git succeeds although it cannot read a file of the commit, as in a partial clone, and leaves it out.
+        let missing = self.in_copy(at, &["ls-files", "--deleted", "-z"])?;
+        if let Some(first) = missing.split(|&byte| byte == 0).find(|path| !path.is_empty()) {
+            return Err(format!("the commit's files are not all here: {}", String::from_utf8_lossy(first)));
+        }
         let Some(depth) = depth.checked_sub(1) else { return Ok(()) };
         for (path, commit) in self.submodules_of(at, commit)? {
             let (inner, copy) = (top.join(&path), at.join(&path));
@@ -87,7 +92,8 @@ impl Git {
         Ok(found)
     }
 
-    fn in_copy(&self, at: &Path, arguments: &[&str]) -> Result<(), String> {
+    /// What git prints there.
+    fn in_copy(&self, at: &Path, arguments: &[&str]) -> Result<Vec<u8>, String> {
         let mut command = Command::new(&self.program);
         command.current_dir(at).args(["-c", "core.hooksPath=/dev/null"]).args(arguments);
         for variable in FOREIGN {
@@ -97,7 +103,7 @@ impl Git {
         // Not within the usual limit: a commit may have any number of files.
         let output = command.output().map_err(|error| format!("cannot run git: {error}"))?;
         if output.status.success() {
-            return Ok(());
+            return Ok(output.stdout);
         }
         let complaint = String::from_utf8_lossy(&output.stderr);
         Err(complaint.lines().next().unwrap_or("git failed").trim_start_matches("fatal: ").to_owned())
