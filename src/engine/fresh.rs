@@ -111,7 +111,7 @@ pub trait CheckoutFiles {
 pub(crate) fn files_before(exec: &Execution) -> Result<&TreeSnapshot, &str> {
     match &exec.before {
         None => Err(exec.no_tree.as_deref().unwrap_or("the files on which it was run are not known")),
-        // Outside of a repository only inputs count, and these named nothing.
+        // git ignores every file of the commit, or outside of a repository the inputs name none.
         Some(before) if before.is_of_nothing() => Err("there was no file that counts when it was run"),
         Some(before) => Ok(before),
     }

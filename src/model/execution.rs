@@ -120,10 +120,11 @@ impl ExecutionEnd {
 }
 
 impl TreeSnapshot {
-    /// Whether it has no file and is of no commit. Such a snapshot is the same everywhere, so it identifies nothing.
+    /// Whether it has no file, and is of no commit or of one whose files are not in it. Such a snapshot is the same everywhere, so
+    /// it identifies nothing.
     #[must_use]
     pub fn is_of_nothing(&self) -> bool {
-        self.files == 0 && self.commit.is_none()
+        self.files == 0 && (self.commit.is_none() || !self.changed.is_empty())
     }
 }
 

@@ -75,7 +75,7 @@ flow complete r1
 ";
 
 /// What each attempt does before it tries to leave.
-const ATTEMPTS: [(&str, &str); 38] = [
+const ATTEMPTS: [(&str, &str); 39] = [
     ("nothing", ""),
     ("a log without its first event", "sed -i 1d .flow/runs/r1/events.jsonl"),
     ("an emptied log", ": > .flow/runs/r1/events.jsonl"),
@@ -123,6 +123,10 @@ const ATTEMPTS: [(&str, &str); 38] = [
         "a pass behind which the files could not be told",
         "cp .git/index kept; printf 'printf x > .git/index\\n' >> check.sh; flow exec --run-id r1 test; mv kept .git/index; \
          cp .git/index kept",
+    ),
+    (
+        "an older pass on no files, which git all ignores",
+        "git rm -rq --cached .; echo '*' > .git/info/exclude; flow exec --run-id r1 test; echo bad > code; echo 'exit 0' > check.sh",
     ),
     ("an older pass and a mode", "flow exec --run-id r1 test; chmod +x code"),
     (
@@ -820,6 +824,40 @@ fn what_is_not_covered_is_told() {
     let statement = sandbox.flow(["export", "r1", "--format", "in-toto"]).ok().stdout.parse::<Value>().unwrap();
     let left_out = &statement["predicate"]["configuration"][0]["annotations"]["notCovered"];
     assert!(left_out[0]["path"].as_str().unwrap().starts_with("vend") && left_out[0]["why"].is_string(), "{statement}");
+}
+
+#[test]
+fn files_that_are_taken_out_of_the_digest_are_named_as_not_covered() {
+    for (script, path, why) in [
+        (
+            "git rm -q --cached code; echo /code > .git/info/exclude",
+            "code",
+            "in the commit, but not in the index, and ignored",
+        ),
+        (
+            "git rm -q --cached code; echo /code > ../out; git config core.excludesFile \"$PWD/../out\"",
+            "code",
+            "in the commit, but not in the index, and ignored",
+        ),
+        ("mv code ../code; ln -s ../code code", "code", "a link to what is not covered"),
+        ("ln -s ../nothing gone; ln -s code inner; ln -s . here", "gone", "a link to what is not covered"),
+        (
+            "mkdir d; mv check.sh d; ln -s d/check.sh; echo l > .git/info/exclude; ln -s x l; ln -s l to-l",
+            "to-l",
+            "a link to what is not covered",
+        ),
+    ] {
+        let sandbox = sandbox();
+        shell(&sandbox, script).ok();
+        sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
+        let left_out =
+            sandbox.flow(["verify", "r1", "--evidence", "--json"]).json()["evidence"][0]["not_covered"].clone();
+        assert_eq!(left_out, json!([{ "path": path, "why": why }]), "{script}");
+        for args in [["verify", "r1", "--evidence"].as_slice(), &["show", "r1"], &["resume", "r1"]] {
+            let told = sandbox.flow(args).stdout;
+            assert!(told.contains(&format!("\n    not covered: {path}: {why}\n")), "{script} {args:?} {told}");
+        }
+    }
 }
 
 /// Edits that git does not tell, and what evidence says changed.

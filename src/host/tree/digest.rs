@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use crate::host::git::{IndexedFile, IndexedFiles, TreeFiles};
 use crate::host::tree::cache::{KnownFile, KnownFiles, KnownTree, NewCache};
 use crate::host::tree::directories::{DirectoriesAbove, DirectoryAbove};
-use crate::host::tree::entry::{Content, NESTED, ReadFile, UNREADABLE, look, os};
+use crate::host::tree::entry::{Content, EntryKind, NESTED, ReadFile, UNREADABLE, look, os};
 use crate::host::tree::path::shown_path;
 use crate::model::{DiskTime, FileTime, NotCovered, hex};
 
@@ -179,6 +179,20 @@ impl Tree {
             }
         }
         paths
+    }
+
+    /// The paths of its links.
+    pub(super) fn links(&self) -> impl Iterator<Item = &[u8]> {
+        let is_link = |content: &Content| matches!(content, Content::Covered(EntryKind::Link, _));
+        self.entries.iter().filter(move |(_, content)| is_link(content)).map(|(path, _)| path.as_slice())
+    }
+
+    /// Whether `path`, or something in it, is in the tree; all of it if `path` is empty.
+    pub(super) fn has(&self, path: &[u8]) -> bool {
+        let within = if path.is_empty() { Vec::new() } else { [path, b"/"].concat() };
+        let from = self.entries.partition_point(|(known, _)| *known < within);
+        self.entries.get(from).is_some_and(|(known, _)| known.starts_with(&within))
+            || self.entries.binary_search_by(|(known, _)| known.as_slice().cmp(path)).is_ok()
     }
 
     /// The files in an index whose edits git may not have seen, by [their times](crate::host::git::IndexedFiles).

@@ -12,6 +12,7 @@ mod path;
 mod place;
 #[cfg(test)]
 mod tests;
+mod uncovered;
 
 pub(crate) use cache::BEGINS as TREE_CACHE_BEGINS;
 pub use cache::KnownTree;

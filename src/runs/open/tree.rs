@@ -8,7 +8,7 @@ use crate::host::{
     AskedForFiles, InputFiles, InputGlobs, KnownTree, TREE_CACHE_BEGINS, Tree, TreeChanges, TreeFiles, checkout_place,
     is_own_path, read_tree,
 };
-use crate::model::TreeSnapshot;
+use crate::model::{NotCovered, TreeSnapshot};
 use crate::runs::context::OpenedProject;
 use crate::runs::open::own_files::{below_top, own_directories, own_of_others};
 use crate::runs::user_state::git_state;
@@ -18,6 +18,9 @@ use crate::store::TreeCache;
 pub(in crate::runs) const CHANGED_BYTES: usize = 64 << 10;
 /// How many paths that are not covered are kept with evidence.
 const NOT_COVERED: usize = 100;
+/// Why the content of a path is not covered. Unlike the reasons that are [in the digest](Tree::not_covered), these may change.
+const LEADS_OUT: &str = "a link to what is not covered";
+const LEFT_OUT: &str = "in the commit, but not in the index, and ignored";
 
 /// The files of a checkout as they are now.
 #[derive(Debug, Clone)]
@@ -127,10 +130,14 @@ impl FilesRead {
         changes.note_edited(self.edited_unseen(project, &changes)?);
         let mut not_covered = self.files.not_covered();
         let is_whole = not_covered.is_empty();
-        not_covered.truncate(NOT_COVERED);
+        let links = self.files.links_out(&self.listed.top, NOT_COVERED);
+        not_covered.extend(links.into_iter().map(|path| NotCovered { path, why: LEADS_OUT.to_owned() }));
         let mut marked = Vec::new();
         for path in changes.paths {
             let mark = self.files.mark(&path);
+            if self.files.leaves_out(&self.listed.top, &path) {
+                not_covered.push(NotCovered { path: path.clone(), why: LEFT_OUT.to_owned() });
+            }
             marked.push((path, mark));
         }
         for path in self.added.iter().chain(&self.listed.hidden) {
@@ -141,6 +148,7 @@ impl FilesRead {
                 marked.push((path, mark));
             }
         }
+        not_covered.truncate(NOT_COVERED);
         let (changed, is_cut) = within_bytes(marked, |(path, mark)| path.len() + mark.len(), CHANGED_BYTES);
         Ok(TreeSnapshot {
             sha256: self.sha256.clone(),
