@@ -39,6 +39,21 @@ fn tokens() -> Vec<String> {
     for begins in ["ATATT3", "tskey-auth-", "tskey-api-", "pscale_pw_", "a1B2c3D4e5a1B2.atlasv1."] {
         tokens.push(format!("{begins}{}", word(60)));
     }
+    for begins in
+        ["glft-", "glimt-", "glsoat-", "glcbt-", "glagent-", "GR1348941", "rk_test_", "xoxe-", "hvb.", "dp.st."]
+    {
+        tokens.push(format!("{begins}{}", word(40)));
+    }
+    for begins in
+        ["sntryu_", "doo_v1_", "dor_v1_", "ATCTT3", "shpss_", "shpca_", "pscale_oauth_", "ABSK", "1//0", "nfp_"]
+    {
+        tokens.push(format!("{begins}{}", word(60)));
+    }
+    for begins in ["dapi", "sb_secret_", "sig=", "X-Amz-Signature=", "webhook.office.com/webhookb2/"] {
+        tokens.push(format!("{begins}{}", word(64)));
+    }
+    tokens.push(format!("discord.com/api/webhooks/123456789012345678/{}", word(68)));
+    tokens.push(format!("ABIA{}", upper(16)));
     tokens.push(format!("hooks.slack.com/services/T{}/B{}/{}", upper(8), upper(8), word(24)));
     tokens.push(format!("AKIA{}", upper(16)));
     tokens.push(format!("ASIA{}", upper(16)));
@@ -48,9 +63,9 @@ fn tokens() -> Vec<String> {
 }
 
 #[test]
-fn tokens_of_fifty_kinds_are_masked_wherever_they_stand() {
+fn tokens_of_eighty_kinds_are_masked_wherever_they_stand() {
     let tokens = tokens();
-    assert!(tokens.len() >= 50);
+    assert!(tokens.len() >= 80);
     for token in tokens {
         let rest = &token[token.len() - 12..];
         for text in [
@@ -78,6 +93,8 @@ fn what_stands_behind_a_word_for_a_secret_is_masked() {
         "password\t=\thunter2000",
         "Password: 'hunter2000'",
         "DB_PASSWORD=hunter2000",
+        "Endpoint=sb://a.example/;SharedAccessKey=hunter2000",
+        "client-key-data: hunter2000",
         "\"api_key\": \"hunter2000\"",
         "client_secret = hunter2000",
         "Authorization: Bearer hunter2000",

@@ -3,7 +3,7 @@
 use super::text::{ByteClass, MASK, Secret, Text, is_quote, steps};
 
 /// What tokens begin with, and how many more characters they have at least.
-const BEGINNINGS: [(&str, usize); 49] = [
+const BEGINNINGS: [(&str, usize); 75] = [
     ("ghp_", 30),
     ("gho_", 30),
     ("ghu_", 30),
@@ -51,12 +51,39 @@ const BEGINNINGS: [(&str, usize); 49] = [
     ("glc_", 30),
     ("sntrys_", 30),
     ("dp.pt.", 30),
+    ("glft-", 18),
+    ("glimt-", 18),
+    ("glsoat-", 18),
+    ("glcbt-", 18),
+    ("glagent-", 18),
+    ("GR1348941", 18),
+    ("rk_test_", 16),
+    ("xoxe-", 10),
+    ("xoxe.", 10),
+    ("hvb.", 20),
+    ("dp.st.", 30),
+    ("dp.ct.", 30),
+    ("sntryu_", 30),
+    ("doo_v1_", 40),
+    ("dor_v1_", 40),
+    ("ATCTT3", 50),
+    ("shpss_", 30),
+    ("shpca_", 30),
+    ("shppa_", 30),
+    ("ABIA", 16),
+    ("ABSK", 30),
+    ("1//0", 30),
     ("hooks.slack.com/services/", 20),
+    ("discord.com/api/webhooks/", 40),
+    ("webhook.office.com/webhookb2/", 40),
+    // Signatures of addresses that open something by themselves.
+    ("sig=", 30),
+    ("X-Amz-Signature=", 40),
     // Behind the number of a token of Terraform.
     (".atlasv1.", 40),
 ];
 /// The same, of such as have no signs: what begins in this way may be the path of a file.
-const PLAIN_BEGINNINGS: [(&str, usize); 18] = [
+const PLAIN_BEGINNINGS: [(&str, usize); 22] = [
     ("gsk_", 40),
     ("xai-", 40),
     ("pplx-", 40),
@@ -73,6 +100,10 @@ const PLAIN_BEGINNINGS: [(&str, usize); 18] = [
     ("sbp_", 40),
     ("pscale_tkn_", 30),
     ("pscale_pw_", 30),
+    ("pscale_oauth_", 30),
+    ("dapi", 32),
+    ("nfp_", 30),
+    ("sb_secret_", 20),
     ("tskey-auth-", 20),
     ("tskey-api-", 20),
 ];

@@ -3,9 +3,9 @@
 use super::text::{ByteClass, MASK, Quote, Secret, Text, is_of_token, is_of_word, is_quote, steps};
 
 /// Words behind which a secret follows.
-const WORDS: [&str; 16] = [
+const WORDS: [&str; 18] = [
     "password", "passwd", "passphrase", "secret", "token", "api_key", "apikey", "api-key", "access_key", "private_key",
-    "secret_key", "credential", "accountkey", "account_key", "pwd", "_auth",
+    "secret_key", "credential", "accountkey", "account_key", "sharedaccesskey", "client-key-data", "pwd", "_auth",
 ];
 /// Those of them that are whole: a longer name means something else.
 const WHOLE: [&str; 2] = ["pwd", "_auth"];
