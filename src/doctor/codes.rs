@@ -98,6 +98,7 @@ pub(super) const CODES: &[(&str, Severity)] = &[
     ("store_log_damaged", Severity::Error),
     ("store_log_unread", Severity::Warning),
     ("store_unmarked", Severity::Warning),
+    ("store_mark_left", Severity::Info),
     ("store_deletes", Severity::Error),
     // The lock.
     ("lock_held", Severity::Info),

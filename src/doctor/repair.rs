@@ -28,7 +28,16 @@ pub(super) struct Mending<'a> {
     /// Whether the request names the run that is repaired.
     named: bool,
     pub(super) plan: Vec<PlanStep>,
-    failed: Vec<(Option<RunId>, String)>,
+    failed: Vec<FailedStep>,
+}
+
+/// A step that failed, or all steps of a run.
+#[derive(Debug, PartialEq)]
+struct FailedStep {
+    run: Option<RunId>,
+    /// None for all of the run.
+    step: Option<RepairStep>,
+    why: String,
 }
 
 impl<'a> Mending<'a> {
@@ -50,8 +59,8 @@ impl<'a> Mending<'a> {
         }
     }
 
-    fn failed(&mut self, run: Option<&RunId>, why: String) {
-        let failure = (run.cloned(), why);
+    fn failed(&mut self, run: Option<&RunId>, step: Option<&RepairStep>, why: String) {
+        let failure = FailedStep { run: run.cloned(), step: step.cloned(), why };
         if !self.failed.contains(&failure) {
             self.failed.push(failure);
         }
@@ -65,8 +74,12 @@ impl<'a> Mending<'a> {
     /// Why a finding that has a repair is not repaired, or was repaired only after a failure.
     pub(super) fn trouble_with(&self, finding: &Finding) -> Option<String> {
         finding.repair.as_ref()?;
-        let own = self.failed.iter().filter(|(run, _)| *run == finding.run);
-        let reasons: Vec<&str> = own.map(|(_, why)| why.as_str()).collect();
+        let mut reasons = Vec::new();
+        for failed in &self.failed {
+            if failed.run == finding.run && (failed.step.is_none() || failed.step == finding.repair) {
+                reasons.push(failed.why.as_str());
+            }
+        }
         if reasons.is_empty() { None } else { Some(reasons.join("; ")) }
     }
 
@@ -107,7 +120,7 @@ impl<'a> Mending<'a> {
         for action in actions {
             match self.take_step(action, now) {
                 Ok(()) => self.step(None, action),
-                Err(error) => self.failed(None, error.one_line()),
+                Err(error) => self.failed(None, Some(action), error.one_line()),
             }
         }
     }
@@ -149,7 +162,7 @@ impl<'a> Mending<'a> {
             let actions = match self.mend_files(run, now) {
                 Ok(actions) => actions,
                 Err(error) => {
-                    self.failed(Some(run.id()), error.one_line());
+                    self.failed(Some(run.id()), None, error.one_line());
                     return;
                 }
             };
@@ -157,7 +170,7 @@ impl<'a> Mending<'a> {
                 return;
             }
             if let Err(error) = self.recover(run, &actions, now) {
-                self.failed(Some(run.id()), error.one_line());
+                self.failed(Some(run.id()), None, error.one_line());
             }
             tried.push(actions);
         }
@@ -171,7 +184,7 @@ impl<'a> Mending<'a> {
         let Diagnosis { findings, rewrite } = diagnose(project, run, Some(locked.noted()), self.named, now);
         if !findings.unread.is_empty() {
             // Nothing is repaired on half a look, and a look without findings must not count as a repair.
-            self.failed(Some(run.id()), "the run could not be read when it was to be repaired".to_owned());
+            self.failed(Some(run.id()), None, "the run could not be read when it was to be repaired".to_owned());
         }
         if rewrite.is_some() && project.runs().copies_with(run.id()).is_some() {
             return Err(copy_is_read_again(run).into());

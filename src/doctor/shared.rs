@@ -134,6 +134,12 @@ fn add(flaw: StoreFlaw, store: &str, copies: &Path, found: &mut Findings) {
             };
             found.add("store_unmarked", &path, format!("{store} has run {other} as the one about {about}"));
         }
+        StoreFlaw::LeftMark { run, about } => {
+            let message = format!(
+                "{store} has the mark that run {run} is about {about}, and not the run; the next run about it takes its place"
+            );
+            found.add("store_mark_left", &Project::path_of_run(copies, &run), message);
+        }
         StoreFlaw::Deletes { why } => {
             found.add("store_deletes", copies, format!("{store} loses runs: {why}"));
         }

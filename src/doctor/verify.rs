@@ -197,6 +197,7 @@ fn compared_with_store(project: &OpenedProject, run: &RunId) -> (Vec<Difference>
             | StoreFlaw::Emptied { .. }
             | StoreFlaw::Unlisted { .. }
             // Of one run this is an error.
+            | StoreFlaw::LeftMark { .. }
             | StoreFlaw::Unread { .. } => continue,
         };
         let (path, expected) = (PathBuf::from(store.of_run(run).to_string()), "the lines of the copy here".to_owned());

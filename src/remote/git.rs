@@ -16,17 +16,16 @@ use std::time::{Duration, Instant};
 use crate::codec::LogScan;
 use crate::host::{BareRepository, MessageOf, PushOutcome, RefChange};
 use crate::model::{KeptEvidence, RunId, Seq};
-use crate::remote::names::{key_of, run_of, work_digest};
+use crate::remote::names::{WORK, key_of, mark_of, run_of};
 use crate::remote::unreadable::{UnreadableRefs, is_about_what_it_has};
-use crate::store::shared::{Carrier, LogFault, NoAnswer, Put, PutAnswer, Tip, left_until};
+use crate::store::shared::{Carrier, LeftMark, LogFault, NoAnswer, Put, PutAnswer, Tip, left_until};
 use crate::store::{Address, RefreshScope, WorkKey};
 
 /// Where the references are here, and by default in the remote.
-const PLACE: &str = "refs/flow/";
-/// Below it: runs that are open, runs that are over, and what open runs are about.
+pub(super) const PLACE: &str = "refs/flow/";
+/// Below it: runs that are open, and runs that are over.
 const OPEN: &str = "open/";
 const OVER: &str = "over/";
-const WORK: &str = "work/";
 /// What ends a message where the references are branches, so that no pipeline starts.
 const SKIP_CI: &str = "[skip ci]";
 /// How many messages are asked for at first; then more each time.
@@ -49,11 +48,11 @@ const FEW_RUNS: usize = 2;
 /// Runs in a git repository elsewhere.
 #[derive(Debug)]
 pub struct GitCarrier {
-    repository: BareRepository,
+    pub(super) repository: BareRepository,
     /// The address for messages: `git:origin`.
-    called: String,
+    pub(super) called: String,
     /// Where the references are in the remote: `refs/flow/`, or `refs/heads/flow/` where only branches are taken.
-    place: String,
+    pub(super) place: String,
     /// The messages of commits that are asked for next, by their ids.
     expected: Mutex<BTreeMap<String, MessageOf>>,
     /// What the remote could not give when it was asked last.
@@ -62,7 +61,7 @@ pub struct GitCarrier {
 
 /// Which runs that are over are brought beside all that are open. Nothing else needs them, and there are many.
 #[derive(Debug, Clone, Copy)]
-enum EndedRuns<'a> {
+pub(super) enum EndedRuns<'a> {
     None,
     /// This one, if it is over.
     One(&'a RunId),
@@ -71,11 +70,20 @@ enum EndedRuns<'a> {
 
 /// The last commit of a run.
 #[derive(Debug)]
-struct LastCommit {
+pub(super) struct LastCommit {
     /// The reference, below the place of all.
-    name: String,
-    id: String,
-    last: Seq,
+    pub(super) name: String,
+    pub(super) id: String,
+    /// Its last position; 0 if it was not made by flow.
+    pub(super) last: Seq,
+    /// Another reference of the run, and an earlier commit that it names: it was deleted, and a push from a clone brought it back.
+    pub(super) stale: Option<(String, String)>,
+}
+
+impl LastCommit {
+    pub(super) fn is_over(&self) -> bool {
+        self.name.starts_with(OVER)
+    }
 }
 
 impl GitCarrier {
@@ -99,7 +107,7 @@ impl GitCarrier {
 
     /// Brings what the remote has of all open runs and of what they are about, and these runs that are over. What it cannot give of
     /// one of them is noted, and the others are brought.
-    fn fetch(&self, over: EndedRuns<'_>, deadline: Instant) -> Result<(), NoAnswer> {
+    pub(super) fn fetch(&self, over: EndedRuns<'_>, deadline: Instant) -> Result<(), NoAnswer> {
         self.repository.ensure()?;
         let over = match over {
             EndedRuns::None => None,
@@ -131,7 +139,7 @@ impl GitCarrier {
     }
 
     /// That the remote cannot give one of these references, which are named below the place of all.
-    fn refuse_unreadable(&self, names: &[String]) -> Result<(), NoAnswer> {
+    pub(super) fn refuse_unreadable(&self, names: &[String]) -> Result<(), NoAnswer> {
         match names.iter().find_map(|name| self.unreadable.why(name)) {
             Some(why) => Err(NoAnswer::Failed(why)),
             None => Ok(()),
@@ -158,28 +166,33 @@ impl GitCarrier {
     }
 
     /// Changes references of the remote that are below `place`; `bytes` is about how much goes with them.
-    fn push(&self, changes: &[RefChange], bytes: usize, deadline: Instant) -> PushOutcome {
+    pub(super) fn push(&self, changes: &[RefChange], bytes: usize, deadline: Instant) -> PushOutcome {
         self.repository.push(&below(&self.place, changes), limit_of_push(left_until(deadline), bytes))
     }
 
+    /// Changes references of the remote beside no log. Whether they were as the changes say; otherwise none has changed.
+    fn change(&self, changes: &[RefChange], deadline: Instant) -> Result<bool, NoAnswer> {
+        match self.push(changes, 0, deadline) {
+            PushOutcome::Done => Ok(true),
+            PushOutcome::Stale => Ok(false),
+            PushOutcome::Refused(why) => Err(NoAnswer::Refused(why)),
+            PushOutcome::NotSent(why) | PushOutcome::Unknown(why) => Err(why.into()),
+        }
+    }
+
     /// The messages of a run's commits from `commit` back, as [`BareRepository::messages`] has them.
-    fn messages(&self, run: &RunId, commit: &str, skip: usize, count: usize) -> Result<Vec<String>, NoAnswer> {
+    pub(super) fn messages(
+        &self,
+        run: &RunId,
+        commit: &str,
+        skip: usize,
+        count: usize,
+    ) -> Result<Vec<String>, NoAnswer> {
         let found = self.repository.messages(commit, skip, count)?;
         found.ok_or_else(|| {
             let fault = LogFault::new(format!("the message of a commit near {commit} is too long"));
             NoAnswer::Damaged { run: run.clone(), fault }
         })
-    }
-
-    /// The last commit of a run, as it was brought last.
-    fn last_commit(&self, run: &RunId) -> Result<Option<LastCommit>, NoAnswer> {
-        let names = refs_of(run).map(|name| format!("{PLACE}{name}"));
-        let found = self.repository.refs(&[&names[0], &names[1]])?;
-        let Some((name, id)) = found.into_iter().next() else { return Ok(None) };
-        let messages = self.messages(run, &id, 0, 1)?;
-        let lines = messages.first().map(|message| lines_in(message)).unwrap_or_default();
-        let name = name.trim_start_matches(PLACE).to_owned();
-        Ok(Some(LastCommit { name, id, last: LogScan::parse(lines.as_bytes()).last_seq() }))
     }
 
     /// Puts the lines. An error says why nothing was sent.
@@ -194,6 +207,12 @@ impl GitCarrier {
             self.refuse_unreadable(&refs_of(put.run))?;
             last = self.last_commit(put.run)?;
         }
+        if let Some(last) = &last
+            && (begins && last.last == Seq(0))
+        {
+            let why = format!("{}{} names a commit that flow did not make", self.place, last.name);
+            return Err(self.damaged(put.run, why));
+        }
         if last.as_ref().map(|last| last.last).unwrap_or_default() != put.before {
             return Ok(PutAnswer::Taken);
         }
@@ -203,16 +222,12 @@ impl GitCarrier {
         let commit = self.repository.commit(parent, put.evidence, &self.message(put.lines), at)?;
         let mut changes = self.moves(put, last, commit);
         for key in &put.work.taken {
-            match self.marker(put.run, key, deadline)? {
-                Marker::Own(_) => {}
-                Marker::Free(mark, own) => changes.push(RefChange { name: work_ref(key), from: mark, to: Some(own) }),
-                Marker::Other(run) => return Ok(PutAnswer::WorkTaken { run, about: key.clone() }),
+            if let Some(run) = self.take_mark(put.run, key, &mut changes, deadline)? {
+                return Ok(PutAnswer::WorkTaken { run, about: key.clone() });
             }
         }
         for key in &put.work.freed {
-            if let Marker::Own(own) = self.marker(put.run, key, deadline)? {
-                changes.push(RefChange { name: work_ref(key), from: Some(own), to: None });
-            }
+            self.free_mark(put.run, key, &mut changes, deadline)?;
         }
         let bytes = put.lines.len() + put.evidence.iter().map(Vec::len).sum::<usize>();
         Ok(match self.push(&changes, bytes, deadline) {
@@ -231,61 +246,16 @@ impl GitCarrier {
     /// How the references of a run change: its last commit is another one, and they say whether it is over.
     fn moves(&self, put: &Put<'_>, last: Option<LastCommit>, commit: String) -> Vec<RefChange> {
         let state = if put.is_over { OVER } else { OPEN };
-        let name = format!("{state}{}", key_of(put.run));
-        match last {
-            Some(last) if last.name != name => vec![
-                RefChange { name, from: None, to: Some(commit) },
-                RefChange { name: last.name, from: Some(last.id), to: None },
-            ],
-            last => vec![RefChange { name, from: last.map(|last| last.id), to: Some(commit) }],
-        }
-    }
-
-    /// Which run is marked as being about `key`, as it was brought last.
-    fn marker(&self, run: &RunId, key: &WorkKey, deadline: Instant) -> Result<Marker, NoAnswer> {
-        self.refuse_unreadable(&[work_ref(key)])?;
-        let own = self.repository.commit(None, &[], &self.message(&format!("{run}\n{key}\n")), 0)?;
-        let Some((id, named)) = self.run_marked(key)? else { return Ok(Marker::Free(None, own)) };
-        if id == own {
-            return Ok(Marker::Own(own));
-        }
-        let Ok(other) = RunId::new(named) else {
-            return Err(format!("the marker {} in {} names no run", work_ref(key), self.called).into());
-        };
-        let mut last = self.last_commit(&other)?;
-        if last.as_ref().is_none_or(|last| last.name.starts_with(OVER)) {
-            // An earlier version may have left the marker of a run that is over.
-            self.fetch(EndedRuns::One(&other), deadline)?;
-            last = self.last_commit(&other)?;
-        }
-        match last {
-            Some(last) if last.name.starts_with(OVER) => Ok(Marker::Free(Some(id), own)),
-            _ => Ok(Marker::Other(other)),
-        }
-    }
-
-    /// The marks that an open run lacks, and no other one has, as they were brought last.
-    fn missing_marks(&self, run: &RunId, keys: &[WorkKey], deadline: Instant) -> Result<Vec<RefChange>, NoAnswer> {
-        let mut changes = Vec::new();
-        if self.last_commit(run)?.is_none_or(|last| last.name.starts_with(OVER)) {
-            return Ok(changes);
-        }
-        for key in keys {
-            if let Marker::Free(mark, own) = self.marker(run, key, deadline)? {
-                changes.push(RefChange { name: work_ref(key), from: mark, to: Some(own) });
+        let mut changes = vec![RefChange { name: format!("{state}{}", key_of(put.run)), from: None, to: Some(commit) }];
+        let Some(LastCommit { name, id, stale, .. }) = last else { return changes };
+        for (name, id) in [(name, id)].into_iter().chain(stale) {
+            if name == changes[0].name {
+                changes[0].from = Some(id);
+            } else {
+                changes.push(RefChange { name, from: Some(id), to: None });
             }
         }
-        Ok(changes)
-    }
-
-    /// The commit of the marker for `key`, as it was brought last, and the run that it names.
-    fn run_marked(&self, key: &WorkKey) -> Result<Option<(String, String)>, String> {
-        let found = self.repository.refs(&[&format!("{PLACE}{}", work_ref(key))])?;
-        let Some((_, id)) = found.into_iter().next() else { return Ok(None) };
-        // One that is too long names no run.
-        let messages = self.repository.messages(&id, 0, 1)?.unwrap_or_default();
-        let named = messages.first().and_then(|message| message.lines().next()).unwrap_or_default().to_owned();
-        Ok(Some((id, named)))
+        changes
     }
 
     /// The lines from `first` on up to the commit `tip`, if all of them were expected.
@@ -320,11 +290,25 @@ impl GitCarrier {
             found.insert(format!("{PLACE}{name}"), id);
         }
         let mut tips = Vec::new();
-        for (name, mark) in found {
+        for (name, mark) in &found {
             let key = name.strip_prefix(&over).or_else(|| name.strip_prefix(&open));
             // Other names were not made by flow.
             let Some(run) = key.and_then(run_of).filter(|run| Some(&*key_of(run)) == key) else { continue };
-            tips.push(Tip { run, mark, is_over: name.starts_with(&over) });
+            let is_over = name.starts_with(&over);
+            let mut mark = mark.clone();
+            if found.contains_key(&format!("{open}{}", key_of(&run)))
+                && found.contains_key(&format!("{over}{}", key_of(&run)))
+            {
+                // Named once, and as open, so that the doctor looks at it.
+                if is_over {
+                    continue;
+                }
+                // Who asks for its lines learns why they do not come.
+                if let Ok(Some(last)) = self.last_commit(&run) {
+                    mark = last.id;
+                }
+            }
+            tips.push(Tip { run, mark, is_over });
         }
         Ok(tips)
     }
@@ -371,19 +355,9 @@ impl GitCarrier {
         Ok(Some(lines_from(first, later)))
     }
 
-    fn message(&self, lines: &str) -> String {
+    pub(super) fn message(&self, lines: &str) -> String {
         if self.place.starts_with("refs/heads/") { format!("{lines}\n{SKIP_CI}\n") } else { lines.to_owned() }
     }
-}
-
-/// Who is marked as being about something.
-#[derive(Debug)]
-enum Marker {
-    /// No open run: the commit of the marker that one left which is over, and that of this run's marker.
-    Free(Option<String>, String),
-    /// This run: the commit of its marker.
-    Own(String),
-    Other(RunId),
 }
 
 impl Carrier for GitCarrier {
@@ -425,6 +399,18 @@ impl Carrier for GitCarrier {
         self.ask(EndedRuns::One(run), left, |deadline| self.try_lines(run, first, mark, deadline))
     }
 
+    fn faults_of_log(&self, run: &RunId, left: Duration) -> Result<Vec<LogFault>, NoAnswer> {
+        let mut faults = LogFault::of_log(self.lines(run, Seq(1), None, left))?;
+        if faults.is_empty()
+            && let Some(LastCommit { name, stale: Some((stale, _)), .. }) = self.last_commit(run)?
+        {
+            let place = &self.place;
+            let why = format!("{place}{stale} has come back, and {place}{name} has the events behind it");
+            faults.push(LogFault { why, is_gap: true });
+        }
+        Ok(faults)
+    }
+
     fn marked(&self, keys: &[WorkKey], left: Duration) -> Result<Vec<Option<RunId>>, NoAnswer> {
         self.ask(EndedRuns::None, left, |deadline| {
             self.fetch(EndedRuns::None, deadline)?;
@@ -442,19 +428,12 @@ impl Carrier for GitCarrier {
         self.ask(own, left, |deadline| {
             self.fetch(own, deadline)?;
             let changes = self.missing_marks(run, keys, deadline)?;
-            if changes.is_empty() {
+            // Otherwise another run was faster, or this one.
+            if changes.is_empty() || !self.change(&changes, deadline)? {
                 return Ok(());
             }
-            match self.push(&changes, 0, deadline) {
-                // Another run was faster, or this one.
-                PushOutcome::Stale => return Ok(()),
-                PushOutcome::Done => {}
-                PushOutcome::Refused(why) => return Err(NoAnswer::Refused(why)),
-                PushOutcome::NotSent(why) | PushOutcome::Unknown(why) => return Err(why.into()),
-            }
             self.fetch(own, deadline)?;
-            let last = self.last_commit(run)?;
-            if last.is_none_or(|last| last.name.starts_with(OVER)) {
+            if self.last_commit(run)?.is_none_or(|last| last.is_over()) {
                 // It has ended meanwhile, and must not be in the way of others.
                 let back: Vec<_> = changes
                     .into_iter()
@@ -464,6 +443,10 @@ impl Carrier for GitCarrier {
             }
             Ok(())
         })
+    }
+
+    fn marks_left(&self, left: Duration) -> Result<Vec<LeftMark>, NoAnswer> {
+        self.ask(EndedRuns::All, left, |deadline| self.try_marks_left(deadline))
     }
 
     fn evidence_limit(&self) -> usize {
@@ -491,21 +474,32 @@ impl Carrier for GitCarrier {
         }
     }
 
+    fn list_again(&self, run: &RunId, _: &str, _: bool, left: Duration) -> Result<(), NoAnswer> {
+        let Some(LastCommit { stale: Some((name, id)), .. }) = self.last_commit(run)? else { return Ok(()) };
+        let gone = [RefChange { name, from: Some(id), to: None }];
+        // Otherwise another process has removed it.
+        if self.change(&gone, Instant::now() + left)? {
+            self.repository.set_refs(&below(PLACE, &gone))?;
+        }
+        Ok(())
+    }
+
     fn remove(&self, run: &RunId, left: Duration) -> Result<(), NoAnswer> {
         let deadline = Instant::now() + left;
         self.fetch(EndedRuns::One(run), deadline)?;
         let Some(last) = self.last_commit(run)? else { return Ok(()) };
-        let mut gone = vec![RefChange { name: last.name, from: Some(last.id), to: None }];
+        let mut gone = Vec::new();
+        for (name, id) in [(last.name, last.id)].into_iter().chain(last.stale) {
+            gone.push(RefChange { name, from: Some(id), to: None });
+        }
         let key = WorkKey(run.to_string());
         if let Some((mark, _)) = self.run_marked(&key)? {
-            gone.push(RefChange { name: work_ref(&key), from: Some(mark), to: None });
+            gone.push(RefChange { name: mark_of(&key), from: Some(mark), to: None });
         }
-        match self.push(&gone, 0, deadline) {
-            PushOutcome::Done => Ok(self.repository.set_refs(&below(PLACE, &gone))?),
-            PushOutcome::Stale => Err("another process changes the run".to_owned().into()),
-            PushOutcome::Refused(why) => Err(NoAnswer::Refused(why)),
-            PushOutcome::NotSent(why) | PushOutcome::Unknown(why) => Err(why.into()),
+        if !self.change(&gone, deadline)? {
+            return Err("another process changes the run".to_owned().into());
         }
+        Ok(self.repository.set_refs(&below(PLACE, &gone))?)
     }
 }
 
@@ -519,13 +513,8 @@ fn below(place: &str, changes: &[RefChange]) -> Vec<RefChange> {
 }
 
 /// The references that a run may have, below the place of all.
-fn refs_of(run: &RunId) -> [String; 2] {
+pub(super) fn refs_of(run: &RunId) -> [String; 2] {
     [OPEN, OVER].map(|state| format!("{state}{}", key_of(run)))
-}
-
-/// The reference of the marker for what a run is about.
-fn work_ref(key: &WorkKey) -> String {
-    format!("{WORK}{}", work_digest(key))
 }
 
 /// The lines from `first` on, of messages with the latest one first.
@@ -542,7 +531,7 @@ fn reaches(lines: &str, first: Seq) -> bool {
 }
 
 /// The lines in a message.
-fn lines_in(message: &str) -> &str {
+pub(super) fn lines_in(message: &str) -> &str {
     match message.strip_suffix(&format!("\n{SKIP_CI}\n")) {
         Some(lines) => lines,
         None => message,

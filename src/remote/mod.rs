@@ -1,6 +1,8 @@
 //! The places that keep the logs of shared runs: see [`crate::store::shared`].
 
 mod git;
+mod last_commit;
+mod marks;
 mod names;
 #[cfg(feature = "network")]
 mod s3;

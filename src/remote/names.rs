@@ -13,7 +13,10 @@ pub(super) fn run_of(key: &str) -> Option<RunId> {
     RunId::new(key.replace("%2E", ".")).ok()
 }
 
+/// Where the markers are for what runs are about.
+pub(super) const WORK: &str = "work/";
+
 /// The name of the marker for what a run is about.
-pub(super) fn work_digest(key: &WorkKey) -> String {
-    sha256_hex(key.0.as_bytes())
+pub(super) fn mark_of(key: &WorkKey) -> String {
+    format!("{WORK}{}", sha256_hex(key.0.as_bytes()))
 }

@@ -12,7 +12,7 @@ mod status;
 mod using;
 
 pub use chosen::SharedStores;
-pub use moving::{FetchReport, MoveRequest, PushReport, fetch, push};
+pub use moving::{FetchReport, FetchRequest, PushReport, PushRequest, fetch, push};
 pub use name::StoreName;
 pub use probing::{ProbeReport, probe_store};
 pub use status::{SharedRow, StoreStatusReport, store_status};

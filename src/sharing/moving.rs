@@ -9,10 +9,22 @@ use crate::runs::{Context, OpenedProject, Result, adopt_edits, bring_evidence, w
 use crate::sharing::chosen::store_in_use;
 use crate::store::{BroughtEvidence, RefreshScope, RunStore as _, StoreError, StoredRun, WriteRequest};
 
-/// The run to move.
+/// The run to move into the store.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct MoveRequest {
+pub struct PushRequest {
+    /// Its id, or another name of it.
+    #[serde(rename = "run_id")]
+    pub run: String,
+    /// Whether it may be moved while another open run there is about the same work.
+    #[serde(default)]
+    pub another: bool,
+}
+
+/// The run to bring.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FetchRequest {
     /// Its id, or another name of it.
     #[serde(rename = "run_id")]
     pub run: String,
@@ -51,7 +63,7 @@ pub struct FetchReport {
 ///
 /// # Errors
 /// Those of [`crate::store::shared::Shared::take_in`], of names of runs, `no_store`, `store_not_accepted`.
-pub fn push(cx: &Context, request: &MoveRequest) -> Result<PushReport> {
+pub fn push(cx: &Context, request: &PushRequest) -> Result<PushReport> {
     let project = cx.offline().project()?;
     let store = store_in_use(&project)?;
     let shared = store.open(&project)?;
@@ -63,12 +75,15 @@ pub fn push(cx: &Context, request: &MoveRequest) -> Result<PushReport> {
         // What a person typed into run.yaml is in no log yet.
         adopt_edits(&project, &*run)?;
     }
-    let work = work_of(&project, &*run)?;
+    // One that was shared already takes what is free.
+    let takes_nothing = request.another && run.as_of().is_none();
+    let work = if takes_nothing { Vec::new() } else { work_of(&project, &*run)? };
     let seq = match shared.take_in(run.id(), work, &write) {
         Ok(seq) => seq,
         Err(StoreError::WorkTaken { run: other, about }) => {
             let message = format!("{other} is open in {} and is about {about} as well", store.name);
-            let help = Suggestion::flow("resume").value(&other) + " goes on with it; end one of both, and try again";
+            let help = Suggestion::flow("resume").value(&other)
+                + " goes on with it; end one of both, and try again, or have two with --another";
             return Err(Problem::new(Kind::Refused, "run_open", message).help(help).into());
         }
         Err(error) => return Err(error.into()),
@@ -102,7 +117,7 @@ fn open_or_list(project: &OpenedProject, name: &str, request: &WriteRequest) -> 
 ///
 /// # Errors
 /// Those of names of runs, `store_not_reached`, `no_store`, `store_not_accepted`.
-pub fn fetch(cx: &Context, request: &MoveRequest) -> Result<FetchReport> {
+pub fn fetch(cx: &Context, request: &FetchRequest) -> Result<FetchReport> {
     let project = cx.project()?;
     let store = store_in_use(&project)?;
     let write = cx.write_request(cx.now(), project.commit_wait()?);

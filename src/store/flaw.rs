@@ -39,7 +39,7 @@ pub enum StoreFlaw {
         run: RunId,
         /// In what way.
         why: String,
-        /// Whether something is missing in the middle of it, which is put there again from a whole copy.
+        /// Whether something is missing in the middle of it, which is put there again from a whole copy, or is to be taken away beside it.
         is_gap: bool,
     },
     /// It cannot give the log of a run now, such as from a bad disk, and gives others.
@@ -57,6 +57,13 @@ pub enum StoreFlaw {
         about: WorkKey,
         /// The run that is marked instead, if any.
         instead: Option<RunId>,
+    },
+    /// It has the mark that a run is about something, and not the run.
+    LeftMark {
+        /// The run that the mark names.
+        run: RunId,
+        /// What that was about.
+        about: WorkKey,
     },
     /// Something deletes what it has after a time.
     Deletes {

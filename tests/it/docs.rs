@@ -189,6 +189,7 @@ fn findings_are_those_of_the_program() {
         "it/git_moves.rs",
         "it/seams.rs",
         "it/remote.rs",
+        "it/remote_refs.rs",
         "it/remote_trouble.rs",
         "conformance/in_bucket.rs",
     ];
@@ -363,7 +364,7 @@ fn commands_and_options_exist() {
                 };
                 let path = match (*first, words.get(1)) {
                     ("help", _) => &[][..],
-                    ("workflow" | "mode" | "interview" | "hooks", Some(_)) => &words[..2],
+                    ("workflow" | "mode" | "interview" | "hooks" | "remote", Some(_)) => &words[..2],
                     _ => &words[..1],
                 };
                 let known = help.of(path).unwrap_or_else(|| panic!("{page}: there is no `flow {}`", path.join(" ")));

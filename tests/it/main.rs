@@ -85,6 +85,7 @@ mod recovery;
 mod remote;
 mod remote_hidden;
 mod remote_moves;
+mod remote_refs;
 mod remote_trouble;
 mod replay;
 mod saying;

@@ -668,7 +668,8 @@ fn a_push_of_a_run_about_an_issue_that_is_taken_proposes_what_it_has() {
     server.flow(["start", "debug", "--issue", "5", "--id", "s"]).ok();
     let refused = laptop.flow(["remote", "push", "l", "--json"]).exits(1).error();
     assert_eq!(refused["code"], "run_open", "{refused}");
-    assert_eq!(refused["help"], "`flow resume s` goes on with it; end one of both, and try again");
+    let help = "`flow resume s` goes on with it; end one of both, and try again, or have two with --another";
+    assert_eq!(refused["help"], help);
 }
 
 #[test]

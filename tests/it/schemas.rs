@@ -40,7 +40,9 @@ use flowrun::runs::{
     TrustReport, VerifyEvidenceReport, WorkReport, WorkflowAdoptReport, WorkflowConvertReport, WorkflowConvertRequest,
     WorkflowListReport, WorkflowNewReport, WorkflowNewRequest, WorkflowReport, WorkflowRequest, schema_text,
 };
-use flowrun::sharing::{FetchReport, MoveRequest, ProbeReport, PushReport, StoreStatusReport, UseReport, UseRequest};
+use flowrun::sharing::{
+    FetchReport, FetchRequest, ProbeReport, PushReport, PushRequest, StoreStatusReport, UseReport, UseRequest,
+};
 use flowrun::watch::WatchMessage;
 use flowrun::web::ServeReport;
 use jsonschema::Validator;
@@ -601,7 +603,8 @@ fn every_request_over_runs_reads_what_it_writes_and_refuses_unknown_fields() {
         "run_id": "r1", "at": 3, "id": "r2", "reason": "w", "workflow_now": true, "session": "s1", "local": true,
     }));
     holds::<UseRequest>(&json!({ "store": "git:origin" }));
-    holds::<MoveRequest>(&json!({ "run_id": "r1" }));
+    holds::<FetchRequest>(&json!({ "run_id": "r1" }));
+    holds::<PushRequest>(&json!({ "run_id": "r1", "another": true }));
     for verb in ["block", "unblock", "complete", "fail", "cancel", "reopen"] {
         holds::<StatusRequest>(&json!({
             "run_id": "r1", "verb": verb, "reason": "w", "skip_reason": "w", "another": true, "id": "k1",

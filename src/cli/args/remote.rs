@@ -26,6 +26,9 @@ pub(crate) enum RemoteCommand {
         /// The run
         #[arg(value_name = "RUN", add = complete::runs())]
         run: String,
+        /// Move it even if another open run there is about the same issue or pull request
+        #[arg(long)]
+        another: bool,
     },
     /// Bring the copy of a shared run up to date
     Fetch {

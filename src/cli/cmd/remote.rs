@@ -7,7 +7,7 @@ use crate::cli::progress::while_waiting;
 use crate::model::{Suggestion, Timestamp};
 use crate::picture::age;
 use crate::runs::Context;
-use crate::sharing::{self, MoveRequest, StoreStatusReport, UseReport, UseRequest};
+use crate::sharing::{self, FetchRequest, PushRequest, StoreStatusReport, UseReport, UseRequest};
 
 pub(super) fn run(cx: &Context, command: RemoteCommand, out: &mut Out) -> CliResult {
     match command {
@@ -24,8 +24,8 @@ pub(super) fn run(cx: &Context, command: RemoteCommand, out: &mut Out) -> CliRes
                 page.line(&format!("{} ({}) kept everything in this trial", report.store, report.address));
             }))
         }
-        RemoteCommand::Push { run } => {
-            let report = while_waiting("moving the run", || sharing::push(cx, &MoveRequest { run }))?;
+        RemoteCommand::Push { run, another } => {
+            let report = while_waiting("moving the run", || sharing::push(cx, &PushRequest { run, another }))?;
             out.committed(format!("{} is in {}", report.run_id, report.store));
             out.warnings(&report.warnings);
             Ok(out.answer(&report, |page| {
@@ -33,7 +33,7 @@ pub(super) fn run(cx: &Context, command: RemoteCommand, out: &mut Out) -> CliRes
             }))
         }
         RemoteCommand::Fetch { run } => {
-            let report = while_waiting("bringing the run", || sharing::fetch(cx, &MoveRequest { run }))?;
+            let report = while_waiting("bringing the run", || sharing::fetch(cx, &FetchRequest { run }))?;
             out.warnings(&report.warnings);
             Ok(out.answer(&report, |page| {
                 page.line(&format!("{} is here up to event {}", report.run_id, report.seq));

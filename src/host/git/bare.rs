@@ -90,6 +90,17 @@ pub struct MessageOf {
     pub message: String,
 }
 
+/// A reference, and what it names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedObject {
+    /// The whole name of the reference.
+    pub name: String,
+    /// The id of the object.
+    pub id: String,
+    /// Whether that is a commit.
+    pub is_commit: bool,
+}
+
 /// A reference that is to change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefChange {
@@ -249,16 +260,40 @@ impl BareRepository {
     /// # Errors
     /// Why git did not list them.
     pub fn refs(&self, patterns: &[&str]) -> Result<Vec<(String, String)>, String> {
+        let found = self.all_refs(patterns)?;
+        Ok(found.into_iter().filter(|one| one.is_commit).map(|one| (one.name, one.id)).collect())
+    }
+
+    /// The references that match a pattern, whatever they name.
+    ///
+    /// # Errors
+    /// Why git did not list them.
+    pub fn all_refs(&self, patterns: &[&str]) -> Result<Vec<NamedObject>, String> {
         let mut command = self.command();
         command.args(["for-each-ref", "--format=%(objecttype) %(refname) %(objectname)"]).args(patterns);
-        let out = self.run(command, None, LIMIT)?;
         let mut found = Vec::new();
-        for line in String::from_utf8_lossy(&out).lines() {
-            if let Some((name, commit)) = line.strip_prefix("commit ").and_then(|line| line.split_once(' ')) {
-                found.push((name.to_owned(), commit.to_owned()));
+        for line in String::from_utf8_lossy(&self.run(command, None, LIMIT)?).lines() {
+            let mut words = line.split(' ').map(str::to_owned);
+            if let (Some(kind), Some(name), Some(id)) = (words.next(), words.next(), words.next()) {
+                found.push(NamedObject { name, id, is_commit: kind == "commit" });
             }
         }
         Ok(found)
+    }
+
+    /// Whether `commit` is `later` or one of the commits before it.
+    ///
+    /// # Errors
+    /// Why git did not say so.
+    pub fn is_before(&self, commit: &str, later: &str) -> Result<bool, String> {
+        let mut command = self.command();
+        command.args(["merge-base", "--is-ancestor", commit, later]);
+        let answer = self.answer(command, None, LIMIT)?;
+        match answer.status.code() {
+            Some(0) => Ok(true),
+            Some(1) => Ok(false),
+            _ => Err(self.complaint(&answer)),
+        }
     }
 
     /// The messages of `commit` and the ones before it, the latest first: `count` of them after `skip`. Fewer if they would

@@ -26,7 +26,7 @@ mod tests;
 mod tree;
 mod worktrees;
 
-pub use bare::{BareRepository, MessageOf, PushOutcome, RefChange};
+pub use bare::{BareRepository, MessageOf, NamedObject, PushOutcome, RefChange};
 pub use command::Git;
 pub use copy::CommitCopy;
 pub use facts::GitFacts;

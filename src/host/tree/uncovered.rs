@@ -28,7 +28,7 @@ impl Tree {
     fn leads_out(&self, top: &Path, path: &[u8]) -> bool {
         let link = top.join(OsStr::from_bytes(path));
         if let Ok(end) = link.canonicalize() {
-            return end.strip_prefix(&top).map_or(true, |within| !self.has(within.as_os_str().as_bytes()));
+            return end.strip_prefix(top).ok().is_none_or(|within| !self.has(within.as_os_str().as_bytes()));
         }
         let (Ok(target), Some(dir)) = (link.read_link(), link.parent()) else { return false };
         let target = without_dots(&dir.join(target));

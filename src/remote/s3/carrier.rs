@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 use crate::codec::LogScan;
 use crate::host::{CloudEnv, HttpClient};
 use crate::model::{EventId, EventKind, KeptEvidence, RunId, Seq, Timestamp, sha256_hex};
-use crate::remote::names::{key_of, run_of};
+use crate::remote::names::{key_of, mark_of, run_of};
 use crate::remote::s3::address::S3Place;
 use crate::remote::s3::credentials::CredentialChain;
 use crate::remote::s3::log::{BucketLog, LOGS};
 use crate::remote::s3::objects::{Lines, body_of, is_whole};
 use crate::remote::s3::requests::{Condition, Requests, Upload, UploadOutcome};
-use crate::remote::s3::work::{Markers, TakenBy, mark_of, run_marked};
+use crate::remote::s3::work::{Markers, TakenBy, run_marked};
 use crate::store::shared::{Carrier, LogFault, NoAnswer, Put, PutAnswer, Tip, behind, left_until};
 use crate::store::{Address, RefreshScope, WorkKey};
 

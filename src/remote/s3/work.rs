@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::model::{RunId, Seq, sha256_hex};
-use crate::remote::names::work_digest;
+use crate::remote::names::mark_of;
 use crate::remote::s3::log::BucketLog;
 use crate::remote::s3::objects::is_whole;
 use crate::remote::s3::requests::{Condition, Requests, Upload, UploadOutcome};
@@ -195,11 +195,6 @@ pub(super) fn run_marked(requests: &Requests, key: &WorkKey, deadline: Instant) 
     let found = requests.get(&mark_of(key), deadline)?;
     let marker = found.and_then(|object| serde_json::from_slice::<Marker>(&object.body).ok());
     Ok(marker.and_then(|marker| marker.run))
-}
-
-/// The name of the marker for what a run is about.
-pub(super) fn mark_of(key: &WorkKey) -> String {
-    format!("work/{}", work_digest(key))
 }
 
 fn nonce() -> String {

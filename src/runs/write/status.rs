@@ -19,6 +19,7 @@ use crate::runs::open::select::select_run_to_write;
 use crate::runs::open::view::for_reading;
 use crate::runs::write::begun::exec_at_work;
 use crate::runs::write::journal;
+use crate::runs::write::lost::transact_though_lost;
 use crate::runs::write::questions::append_and_warn;
 use crate::runs::write::transaction::{Transaction, transact};
 use crate::store::Reopening;
@@ -105,7 +106,7 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
     if reopens {
         remember_reopening(&project, run.id(), now, Reopening::Begins);
     }
-    let changed = transact(&project, &*run, caller, now, |tx| {
+    let change = |tx: &mut Transaction<'_>| {
         // Before all other rules: the first try has changed what they judge.
         if is_repeated(tx, request)? {
             tx.answer_stands();
@@ -137,7 +138,13 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
             Decision::Already => false,
         };
         Ok((StatusReport { changed, ..report_of(tx) }, tx.state.document().clone()))
-    });
+    };
+    let ends = matches!(request.verb, StatusVerb::Complete | StatusVerb::Fail | StatusVerb::Cancel);
+    let changed = if ends {
+        transact_though_lost(&project, &*run, caller, now, change)
+    } else {
+        transact(&project, &*run, caller, now, change)
+    };
     if reopens {
         remember_reopening(&project, run.id(), now, Reopening::Ended);
     }

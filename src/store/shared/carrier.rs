@@ -60,11 +60,7 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     /// # Errors
     /// [`NoAnswer`].
     fn faults_of_log(&self, run: &RunId, left: Duration) -> Result<Vec<LogFault>, NoAnswer> {
-        match self.lines(run, Seq(1), None, left) {
-            Ok(lines) => Ok(lines.map(|lines| LogFault::all_in(&lines)).unwrap_or_default()),
-            Err(NoAnswer::Damaged { fault, .. }) => Ok(vec![fault]),
-            Err(error) => Err(error),
-        }
+        LogFault::of_log(self.lines(run, Seq(1), None, left))
     }
 
     /// Puts there again what is missing in the middle of the log of a run. `lines` are the whole log of a copy: what it does
@@ -89,6 +85,14 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     /// # Errors
     /// [`NoAnswer`].
     fn mark_again(&self, run: &RunId, last: Seq, keys: &[WorkKey], left: Duration) -> Result<(), NoAnswer>;
+
+    /// The marks of runs that are not there, and keep no other run away. Takes at most `left`. A carrier that cannot tell has none.
+    ///
+    /// # Errors
+    /// [`NoAnswer`].
+    fn marks_left(&self, _left: Duration) -> Result<Vec<LeftMark>, NoAnswer> {
+        Ok(Vec::new())
+    }
 
     /// The runs of which it has lines and that [`Self::tips`] does not name, because what lists them was deleted. Takes at most
     /// `left`. A carrier that lists what it has has none.
@@ -155,6 +159,15 @@ pub struct Tip {
     pub mark: String,
     /// Whether it is listed as over.
     pub is_over: bool,
+}
+
+/// A mark of a run that is not there.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LeftMark {
+    /// The run that it names.
+    pub run: RunId,
+    /// What that was about.
+    pub about: WorkKey,
 }
 
 /// A carrier may keep lines together in windows of so many positions, to read many of them at once.
@@ -253,7 +266,8 @@ impl NoAnswer {
 pub struct LogFault {
     /// What, in words.
     pub why: String,
-    /// Whether something is missing in the middle of it, which a whole copy has: see [`Carrier::fill_gaps`].
+    /// Whether something is missing in the middle of it, which a whole copy has, or is beside it: see [`Carrier::fill_gaps`] and
+    /// [`Carrier::list_again`].
     pub is_gap: bool,
 }
 
@@ -261,6 +275,15 @@ impl LogFault {
     /// A fault that no copy mends.
     pub(crate) fn new(why: impl Into<String>) -> Self {
         Self { why: why.into(), is_gap: false }
+    }
+
+    /// What is wrong with a whole log, whose lines were asked for.
+    pub(crate) fn of_log(lines: Result<Option<String>, NoAnswer>) -> Result<Vec<Self>, NoAnswer> {
+        match lines {
+            Ok(lines) => Ok(lines.map(|lines| Self::all_in(&lines)).unwrap_or_default()),
+            Err(NoAnswer::Damaged { fault, .. }) => Ok(vec![fault]),
+            Err(error) => Err(error),
+        }
     }
 
     /// What is wrong with the lines of a whole log.

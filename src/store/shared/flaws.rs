@@ -7,7 +7,7 @@ use crate::store::error::StoreError;
 use crate::store::flaw::StoreFlaw;
 use crate::store::request::WriteRequest;
 use crate::store::run_store::{RefreshScope, WorkOf};
-use crate::store::shared::carrier::LogFault;
+use crate::store::shared::carrier::{LeftMark, LogFault};
 use crate::store::shared::probe::is_of_a_trial;
 use crate::store::shared::settle::left_until;
 use crate::store::shared::store::Shared;
@@ -36,6 +36,13 @@ impl Shared {
                 continue;
             } else if tips.iter().all(|tip| tip.run != run) && self.copies.last_of(&run)? > Seq(0) {
                 flaws.push(StoreFlaw::Lost { run });
+            }
+        }
+        let left = carrier.marks_left(left_until(deadline)).map_err(|error| self.copies.no_answer(error))?;
+        for LeftMark { run, about } in left {
+            // A run of which a copy is here is put there again, with its marks.
+            if !self.is_shared(&run) && !is_of_a_trial(&run) {
+                flaws.push(StoreFlaw::LeftMark { run, about });
             }
         }
         let lost = flaws.iter().filter(|flaw| matches!(flaw, StoreFlaw::Lost { .. })).count();

@@ -21,8 +21,8 @@ const PART: usize = 256 << 10;
 
 impl Shared {
     /// Moves the run `id` of this checkout into the store; `work` is what it is about while it is open. A run of which only a
-    /// copy is here, because the store lost it, is put there again. Repeating it goes on where it stopped, as does the next
-    /// command that writes the run. Returns the last position.
+    /// copy is here, because the store lost it, is put there again: it had its place before, so of its work it takes what is
+    /// free. Repeating it goes on where it stopped, as does the next command that writes the run. Returns the last position.
     ///
     /// # Errors
     /// [`StoreError::NoRun`], [`StoreError::Hidden`] when the run of this checkout is another one than the copy,
@@ -155,7 +155,7 @@ impl Copies {
         let mut before = LogScan::parse(there.as_bytes()).last_seq();
         let is_over = run.text()?.is_some_and(|text| shows_end(&text));
         let (nothing, was_begun) = (WorkChange::default(), before > Seq(0));
-        let begun = WorkChange { taken: if is_over { Vec::new() } else { work }, freed: Vec::new() };
+        let mut begun = WorkChange { taken: if is_over { Vec::new() } else { work }, freed: Vec::new() };
         if rest.is_empty() {
             let listed = carrier.list_again(id, lines, is_over, left_until(deadline));
             listed.map_err(|error| self.no_answer(error))?;
@@ -167,12 +167,18 @@ impl Copies {
             let earlier = lines_after(lines, window_of(before), before);
             let (is_over, evidence) = (is_over && later.is_empty(), &self.evidence_in(run, part)?);
             let put = Put { run: id, before, earlier, lines: part, is_over, evidence, work };
-            let settled = settle(carrier, &put, deadline).map_err(|error| match before {
-                Seq(0) => error,
-                _ => StoreError::Unconfirmed { at: self.address(id), source: io::Error::other(error) },
-            })?;
-            if settled != PositionOwner::Ours {
-                return Err(other());
+            match settle(carrier, &put, deadline) {
+                Ok(PositionOwner::Ours) => {}
+                Ok(PositionOwner::Theirs(_)) => return Err(other()),
+                // It was there before, and another run has begun since, or shares the work with it on purpose.
+                Err(StoreError::WorkTaken { about, .. }) if !source.is_local => {
+                    begun.taken.retain(|key| *key != about);
+                    continue;
+                }
+                Err(error) if before == Seq(0) => return Err(error),
+                Err(error) => {
+                    return Err(StoreError::Unconfirmed { at: self.address(id), source: io::Error::other(error) });
+                }
             }
             (rest, before) = (later, last);
         }

@@ -1,0 +1,26 @@
+//! Commands that always work, also on a run that the store has lost.
+
+use crate::engine::Caller;
+use crate::model::Timestamp;
+use crate::runs::context::OpenedProject;
+use crate::runs::error::{Error, Result};
+use crate::runs::open::same_work::work_of;
+use crate::runs::write::transaction::{Transaction, transact};
+use crate::store::{StoreError, StoredRun};
+
+/// As [`transact`]. A run that the store has lost is put there again from the copy here, and `act` is called again.
+pub(crate) fn transact_though_lost<T>(
+    project: &OpenedProject,
+    run: &dyn StoredRun,
+    caller: Caller,
+    now: Timestamp,
+    mut act: impl FnMut(&mut Transaction<'_>) -> Result<T>,
+) -> Result<T> {
+    match transact(project, run, caller.clone(), now, &mut act) {
+        Err(Error::Store(StoreError::Lost { .. })) => {}
+        done => return done,
+    }
+    let request = project.cx.write_request(now, project.commit_wait()?);
+    project.runs().put_again(run.id(), work_of(project, run)?, &request)?;
+    transact(project, run, caller, now, act)
+}
