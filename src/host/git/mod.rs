@@ -7,6 +7,7 @@
 
 mod as_in;
 mod bare;
+mod bare_refs;
 mod command;
 mod common;
 mod copy;
@@ -26,7 +27,8 @@ mod tests;
 mod tree;
 mod worktrees;
 
-pub use bare::{BareRepository, MessageOf, NamedObject, PushOutcome, RefChange};
+pub use bare::{BareRepository, MessageOf, PushOutcome, RefChange};
+pub use bare_refs::NamedObject;
 pub use command::Git;
 pub use copy::CommitCopy;
 pub use facts::GitFacts;

@@ -9,7 +9,7 @@ use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
 use crate::runs::holder::process_of;
 use crate::runs::host_note::is_dead;
-use crate::runs::write::lost::transact_though_lost;
+use crate::runs::write::transaction::lost::transact_though_lost;
 use crate::runs::write::transaction::{Transaction, transact};
 use crate::store::StoredRun;
 

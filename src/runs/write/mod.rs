@@ -11,7 +11,6 @@ pub(crate) mod exec;
 pub(crate) mod fork;
 pub(in crate::runs) mod journal;
 mod kept;
-mod lost;
 mod missing;
 mod new_run;
 pub(crate) mod next;

@@ -19,8 +19,8 @@ use crate::runs::open::select::select_run_to_write;
 use crate::runs::open::view::for_reading;
 use crate::runs::write::begun::exec_at_work;
 use crate::runs::write::journal;
-use crate::runs::write::lost::transact_though_lost;
 use crate::runs::write::questions::append_and_warn;
+use crate::runs::write::transaction::lost::transact_though_lost;
 use crate::runs::write::transaction::{Transaction, transact};
 use crate::store::Reopening;
 

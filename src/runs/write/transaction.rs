@@ -5,6 +5,7 @@
 
 mod found;
 mod holder;
+pub(in crate::runs) mod lost;
 pub(in crate::runs) mod moved_on;
 mod repairs;
 mod unpublished;

@@ -1,11 +1,11 @@
 //! Commands that always work, also on a run that the store has lost.
 
+use super::{Transaction, transact};
 use crate::engine::Caller;
 use crate::model::Timestamp;
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
 use crate::runs::open::same_work::work_of;
-use crate::runs::write::transaction::{Transaction, transact};
 use crate::store::{StoreError, StoredRun};
 
 /// As [`transact`]. A run that the store has lost is put there again from the copy here, and `act` is called again.
