@@ -77,8 +77,8 @@ story("runs that are over have their status and how long they took, and can be n
   const shown = async () => (await shownGroups(page)).over.rows.map((row) => [row.run, row.tag, row.reason]);
   assert.equal(await page.locator("h1").textContent(), "Runs that are over");
   assert.deepEqual(await shown(), [
-    ["short", "– cancelled", "30 min"],
-    ["long", "✕ failed", "2 h 20 min"],
+    ["short", "– cancelled", "took 30 min"],
+    ["long", "✕ failed", "took 2 h 20 min"],
   ]);
   await page.getByLabel("Order").selectOption("longest");
   await becomes(async () => (await shown()).map(([run]) => run), ["long", "short"]);
