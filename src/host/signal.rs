@@ -39,16 +39,17 @@ pub(crate) struct Watch(());
 impl Watch {
     pub(crate) fn begin() -> io::Result<Self> {
         let mut watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
-        if !watched.installed {
-            install()?;
-            watched.installed = true;
-        }
         if watched.users == 0 {
             // A signal that came before and did not end this program was for another handler.
             CAME.store(0, Ordering::SeqCst);
         }
-        watched.users += 1;
+        // Before the handlers are installed: what comes while some of them are not there yet is noted as well.
         IDLE.store(false, Ordering::SeqCst);
+        if !watched.installed {
+            install().inspect_err(|_| IDLE.store(true, Ordering::SeqCst))?;
+            watched.installed = true;
+        }
+        watched.users += 1;
         Ok(Self(()))
     }
 
