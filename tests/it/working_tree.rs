@@ -493,6 +493,8 @@ fn two_hundred_common_directories_are_kept_and_none_that_others_could_change_is_
 fn resume_asks_git_once_of_a_run_that_was_written_here() {
     let sandbox = Sandbox::new();
     sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    // What git says of its configuration is kept once the file has not changed for 20 ms.
+    std::thread::sleep(Duration::from_millis(50));
     sandbox.flow(["resume"]).ok();
     let (bin, asked) = (sandbox.path("../bin"), sandbox.path("../asked"));
     fs::create_dir(&bin).unwrap();
