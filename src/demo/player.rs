@@ -120,7 +120,7 @@ fn kill(process: u32, dir: &Path, tell: &mut dyn FnMut(DemoLine<'_>)) -> Result<
 /// Whether the shell finds the program `name`.
 ///
 /// # Errors
-/// If there is no shell.
+/// If no shell runs, or a signal came.
 pub(super) fn is_there(name: &str) -> Result<bool, Problem> {
     let text = format!("command -v {name}");
     match (Script { text: &text, dir: Path::new("/") }).run(&mut |_, _| {}) {

@@ -196,8 +196,8 @@ fn compared_with_store(project: &OpenedProject, run: &RunId) -> (Vec<Difference>
             | StoreFlaw::Deletes { .. }
             | StoreFlaw::Emptied { .. }
             | StoreFlaw::Unlisted { .. }
-            // Of one run this is an error.
             | StoreFlaw::LeftMark { .. }
+            // Of one run this is an error.
             | StoreFlaw::Unread { .. } => continue,
         };
         let (path, expected) = (PathBuf::from(store.of_run(run).to_string()), "the lines of the copy here".to_owned());

@@ -295,10 +295,9 @@ impl GitCarrier {
             // Other names were not made by flow.
             let Some(run) = key.and_then(run_of).filter(|run| Some(&*key_of(run)) == key) else { continue };
             let is_over = name.starts_with(&over);
+            let other = format!("{}{}", if is_over { &open } else { &over }, key_of(&run));
             let mut mark = mark.clone();
-            if found.contains_key(&format!("{open}{}", key_of(&run)))
-                && found.contains_key(&format!("{over}{}", key_of(&run)))
-            {
+            if found.contains_key(&other) {
                 // Named once, and as open, so that the doctor looks at it.
                 if is_over {
                     continue;

@@ -107,7 +107,7 @@ pub use open::shared::{SharedAsOf, Sharing, UnseenStore};
 pub(crate) use open::work::OpenWork;
 pub use open::worktrees::OtherWorktree;
 pub(crate) use open::worktrees::{in_other_worktrees, other_worktrees, place_name};
-pub(crate) use path::{path_argument, without_dots};
+pub(crate) use path::path_argument;
 pub use person::refuse_agents;
 pub(crate) use sessions::begin::{Beginning, begin_session, give_runs, prompt_session};
 pub(crate) use sessions::conversation::{note_project, note_told_of_init, noted_project};

@@ -1,6 +1,6 @@
 //! Paths as arguments of commands.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
 use crate::model::quoted;
 
@@ -8,19 +8,6 @@ use crate::model::quoted;
 pub(crate) fn path_argument(path: &Path) -> String {
     let path = path.to_string_lossy();
     if path.starts_with('-') { format!("./{path}") } else { path.into_owned() }
-}
-
-/// The path without `.` and `..`, by its words alone: links are not followed.
-pub(crate) fn without_dots(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => drop(plain.pop()),
-            Component::CurDir => {}
-            part => plain.push(part),
-        }
-    }
-    plain
 }
 
 /// As [`path_argument`], quoted for a shell.

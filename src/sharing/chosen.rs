@@ -7,13 +7,14 @@ use crate::codec::digest;
 use crate::host::BareRepository;
 #[cfg(feature = "network")]
 use crate::host::CloudEnv;
+use crate::host::without_dots;
 use crate::model::{Explain as _, Kind, Problem, without_login, without_secrets};
 use crate::remote::GitCarrier;
 #[cfg(feature = "network")]
 use crate::remote::{S3Carrier, S3Place};
 use crate::runs::{
     ChoosesStore, Context, Error, OpenedProject, Result, Thing, accept_in, git_state, is_accepted_in,
-    is_store_accepted_elsewhere, show_events, without_dots,
+    is_store_accepted_elsewhere, show_events,
 };
 use crate::sharing::name::StoreName;
 use crate::store::shared::{Carrier, Shared, UnacceptedRuns};

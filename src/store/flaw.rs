@@ -39,7 +39,7 @@ pub enum StoreFlaw {
         run: RunId,
         /// In what way.
         why: String,
-        /// Whether something is missing in the middle of it, which is put there again from a whole copy, or is to be taken away beside it.
+        /// Whether a repair mends it: a whole copy has what is missing in the middle of it, or an older reference beside it is to go.
         is_gap: bool,
     },
     /// It cannot give the log of a run now, such as from a bad disk, and gives others.

@@ -1,13 +1,12 @@
 //! What readers need of a run's past, so that they need not read all of a long log.
 //!
-//! A recap is the fold of a log up to one event, without what no question about the present asks for: of the work that
-//! ended well, only the latest of each phase and the last entries of `completed_activities`; of the commands that flow ran,
-//! the last ones; of everything else, what is open or decided. That event has the digest of the recap, as it has that of `run.yaml`, and a reader ignores a recap whose
-//! digest no event has. The fold of the events behind it gives the history that the whole log gives, as far as
-//! [`resume`](crate::engine::resume) and the commands around it ask: a recap of a recap and of the events behind it is
-//! the recap of the whole log.
-//!
-//! What a person or a repair does to the past cannot be told that way: then the whole log is read.
+//! A recap is the fold of a log up to one event, without what no question about the present asks for: of the work that ended
+//! well, only the latest of each phase and the last entries of `completed_activities`; of the commands that flow ran, the
+//! last ones; of everything else, what is open or decided. That event has the digest of the recap, as it has that of
+//! `run.yaml`, and a reader ignores a recap whose digest no event has. The fold of the events behind it gives the history
+//! that the whole log gives, as far as [`resume`](crate::engine::resume) and the commands around it ask: a recap of a recap
+//! and of the events behind it is the recap of the whole log.  What a person or a repair does to the past cannot be told
+//! that way: then the whole log is read.
 
 use std::collections::{BTreeMap, BTreeSet};
 

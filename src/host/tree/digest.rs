@@ -183,8 +183,10 @@ impl Tree {
 
     /// The paths of its links.
     pub(super) fn links(&self) -> impl Iterator<Item = &[u8]> {
-        let is_link = |content: &Content| matches!(content, Content::Covered(EntryKind::Link, _));
-        self.entries.iter().filter(move |(_, content)| is_link(content)).map(|(path, _)| path.as_slice())
+        self.entries.iter().filter_map(|(path, content)| match content {
+            Content::Covered(EntryKind::Link, _) => Some(path.as_slice()),
+            _ => None,
+        })
     }
 
     /// Whether `path`, or something in it, is in the tree; all of it if `path` is empty.

@@ -2,8 +2,9 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
+use crate::host::path::without_dots;
 use crate::host::tree::digest::Tree;
 use crate::host::tree::path::shown_path;
 
@@ -20,9 +21,12 @@ impl Tree {
     /// Whether a file is at this path of the checkout at `top`, and not in the tree. One behind a link is not in the checkout.
     #[must_use]
     pub fn leaves_out(&self, top: &Path, path: &str) -> bool {
+        if self.has(path.as_bytes()) {
+            return false;
+        }
         let at = top.join(path);
-        let is_reached = at.parent().is_some_and(|dir| dir.canonicalize().is_ok_and(|end| end == dir));
-        is_reached && !self.has(path.as_bytes()) && at.symlink_metadata().is_ok_and(|meta| !meta.is_dir())
+        at.symlink_metadata().is_ok_and(|meta| !meta.is_dir())
+            && at.parent().is_some_and(|dir| dir.canonicalize().is_ok_and(|end| end == dir))
     }
 
     fn leads_out(&self, top: &Path, path: &[u8]) -> bool {
@@ -36,17 +40,4 @@ impl Tree {
         // A link that leads nowhere, and is ignored. What appears later within the tree changes the digest then.
         target.symlink_metadata().is_ok() && !self.has(within.as_os_str().as_bytes())
     }
-}
-
-/// The path without `.` and `..`, by its names alone.
-fn without_dots(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => drop(plain.pop()),
-            Component::CurDir => {}
-            part => plain.push(part),
-        }
-    }
-    plain
 }

@@ -64,7 +64,7 @@ pub(crate) fn is_elsewhere(project: &OpenedProject, run: &dyn StoredRun) -> bool
 /// The error for a run whose files git [may have removed](may_be_elsewhere) from this checkout.
 pub(crate) fn elsewhere(project: &OpenedProject, run: &dyn StoredRun) -> Error {
     if has_moved(project, run) {
-        return empty(project, run);
+        return moved(run);
     }
     // A commit in which it is pruned: git leaves what it ignores, such as the lock.
     match project.runs().pruned(run.id()) {
@@ -106,11 +106,16 @@ pub(crate) fn has_moved(project: &OpenedProject, run: &dyn StoredRun) -> bool {
     !is_copy && project.runs().copies_with(run.id()).is_some() && matches!(run.last(), Ok(Seq(0)))
 }
 
+/// The error for a run that [`has_moved`].
+fn moved(run: &dyn StoredRun) -> Error {
+    let message = format!("run {} went into the store that machines share since it was opened", run.id());
+    Problem::new(Kind::Held, "log_replaced", message).help("try again; nothing was written").into()
+}
+
 /// The error for a run whose files are nowhere.
 pub(crate) fn empty(project: &OpenedProject, run: &dyn StoredRun) -> Error {
     if has_moved(project, run) {
-        let message = format!("run {} went into the store that machines share since it was opened", run.id());
-        return Problem::new(Kind::Held, "log_replaced", message).help("try again; nothing was written").into();
+        return moved(run);
     }
     let at = run.address(Document::Run);
     let message = format!("{at} has neither a run.yaml nor a log that could rebuild it");

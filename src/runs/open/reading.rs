@@ -37,27 +37,31 @@ pub(crate) fn read_all<T: Send>(
 ) -> Result<(Vec<T>, Vec<Unreadable>)> {
     let (mut all, others) = cached_of(project, |summary| FromSummary::Taken(pick(summary)))?;
     // The stamps are taken before the runs are read: a list that is older than its stamps would hide a change.
-    let found = if others.len() < WORTH_CACHING {
-        MaybeOpen::default()
-    } else {
-        project.runs().maybe_open(project.outside().as_deref())?
-    };
-    let remember = found.is_much();
+    let mut found = None;
+    if others.len() >= WORTH_CACHING {
+        found = Some(project.runs().maybe_open(project.outside().as_deref())?).filter(MaybeOpen::is_much);
+    }
     let to_cache = Mutex::new(HashMap::new());
     let (read, unreadable) = read_runs(project, &others, |run| {
         let listed = for_listing(project, run)?;
-        if remember && listed.follows_from_files() {
+        if found.is_some() && listed.follows_from_files() {
             let mut to_cache = to_cache.lock().unwrap_or_else(PoisonError::into_inner);
             to_cache.insert(listed.summary.head.run_id.clone(), listed.summary.clone());
         }
         Ok(pick(listed.summary))
     })?;
     all.extend(read);
-    if remember && let Some(cache) = project.runs().run_cache() {
-        let to_cache = to_cache.into_inner().unwrap_or_else(PoisonError::into_inner);
-        cache.remember(found, &|id| to_cache.get(id).cloned());
+    if let Some(found) = found {
+        remember(project, found, &to_cache.into_inner().unwrap_or_else(PoisonError::into_inner));
     }
     Ok((all, unreadable))
+}
+
+/// Updates the store's cache with these summaries of what was found.
+fn remember(project: &Project, found: MaybeOpen, summaries: &HashMap<RunId, RunSummary>) {
+    if let Some(cache) = project.runs().run_cache() {
+        cache.remember(found, &|id| summaries.get(id).cloned());
+    }
 }
 
 /// As [`read_all`]: `cached` gets the summaries that the store has, and `read` reads the other runs.
@@ -202,21 +206,25 @@ impl Runs {
 
     fn read(project: &OpenedProject, remembers_few: bool) -> Result<Self> {
         // The stamps are taken before the runs are read: a list that is older than its stamps would hide a change.
-        let mut found = project.runs().maybe_open(project.outside().as_deref())?;
+        let found = project.runs().maybe_open(project.outside().as_deref())?;
         // To read few runs costs less than to write a file, and a command that only reads should leave no file behind then.
-        let remember = found.is_much() || remembers_few && found.is_news();
+        let remembers = found.is_much() || remembers_few && found.is_news();
+        Self::read_found(project, found, remembers)
+    }
+
+    fn read_found(project: &OpenedProject, mut found: MaybeOpen, remembers: bool) -> Result<Self> {
         let Read { picked, unreadable, passed_over } = read_listed(project, found.ids.clone())?;
-        let mut summaries = if remember { found.known.clone() } else { std::mem::take(&mut found.known) };
+        let mut summaries = if remembers { found.known.clone() } else { std::mem::take(&mut found.known) };
         let mut to_cache = HashMap::new();
         for listed in picked {
-            if remember && listed.follows_from_files() {
+            if remembers && listed.follows_from_files() {
                 to_cache.insert(listed.summary.head.run_id.clone(), listed.summary.clone());
             }
             summaries.push(listed.summary);
         }
         newest_first(&mut summaries);
-        if remember && let Some(cache) = project.runs().run_cache() {
-            cache.remember(found, &|id| to_cache.get(id).cloned());
+        if remembers {
+            remember(project, found, &to_cache);
         }
         Ok(Self { summaries, unreadable, passed_over })
     }
@@ -245,7 +253,7 @@ pub(crate) fn maybe_open(project: &OpenedProject) -> Result<Vec<RunId>> {
         // The caller reads them.
         return Ok(found.all_ids());
     }
-    let Runs { summaries, unreadable, .. } = Runs::read_open(project)?;
+    let Runs { summaries, unreadable, .. } = Runs::read_found(project, found, true)?;
     let mut ids: Vec<RunId> = summaries.into_iter().map(|run| run.head.run_id).collect();
     ids.extend(unreadable.into_iter().filter_map(|run| RunId::new(run.run_id).ok()));
     Ok(ids)

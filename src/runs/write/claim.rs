@@ -10,7 +10,6 @@ use crate::runs::error::{Error, Result};
 use crate::runs::holder::process_of;
 use crate::runs::host_note::is_dead;
 use crate::runs::write::transaction::lost::transact_though_lost;
-use crate::runs::write::transaction::{Transaction, transact};
 use crate::store::StoredRun;
 
 /// How to claim a run.
@@ -47,9 +46,10 @@ pub(crate) fn claim(
         return Err(Error::Usage("--claim needs a session: name it with --session or FLOW_SESSION".to_owned()));
     }
     let holder = project.holder_for(caller.session.as_ref())?;
-    let act = |tx: &mut Transaction<'_>| {
+    let takes_over = how == ClaimRequest::TakeOver;
+    transact_though_lost(project, run, caller, project.cx.now(), takes_over, |tx| {
         tx.refuse_moved_on(seen)?;
-        let claim = Claim { holder: holder.clone(), take_over: how == ClaimRequest::TakeOver };
+        let claim = Claim { holder: holder.clone(), take_over: takes_over };
         // Without a session it can only be taken from one.
         let is_free = tx.caller.session.is_none() && tx.state.document().state.session.is_none();
         let changed = match tx.decide(Command::Claim(claim))? {
@@ -62,11 +62,7 @@ pub(crate) fn claim(
         };
         let state = &tx.state.document().state;
         Ok(ClaimReport { session: state.session.clone(), epoch: state.epoch, changed })
-    };
-    match how {
-        ClaimRequest::Claim => transact(project, run, caller, project.cx.now(), act),
-        ClaimRequest::TakeOver => transact_though_lost(project, run, caller, project.cx.now(), act),
-    }
+    })
 }
 
 /// Whether the holder of a run prevents the caller from writing it. A caller without a session counts as the holder if

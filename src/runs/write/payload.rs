@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 use crate::codec::parse_json;
 use crate::disk::{Disk, Links};
 use crate::engine::Report;
+use crate::host::without_dots;
 use crate::model::{EventId, Kind, Problem, ReportType, StateName, StepStatus, Unit, Usage, answer_in};
 use crate::runs::error::{Error, Result};
-use crate::runs::path::without_dots;
 
 /// A report as the caller gives it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::{Command, Decision, History, Trail};
 use crate::model::{
-    Event, EventId, EventKind, Help, Kind, LastSeen, Problem, RunId, RunStatus, Seq, SessionId, StateName,
-    StatusChange, Timestamp,
+    EventId, EventKind, Help, Kind, LastSeen, Problem, RunId, RunStatus, Seq, SessionId, StateName, StatusChange,
+    Timestamp,
 };
 use crate::runs::commands::{reopen, wait_for_commands};
 use crate::runs::context::{Context, OpenedProject};
@@ -20,8 +20,8 @@ use crate::runs::open::view::for_reading;
 use crate::runs::write::begun::exec_at_work;
 use crate::runs::write::journal;
 use crate::runs::write::questions::append_and_warn;
+use crate::runs::write::transaction::Transaction;
 use crate::runs::write::transaction::lost::transact_though_lost;
-use crate::runs::write::transaction::{Transaction, transact};
 use crate::store::Reopening;
 
 /// A change of status.
@@ -106,7 +106,8 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
     if reopens {
         remember_reopening(&project, run.id(), now, Reopening::Begins);
     }
-    let change = |tx: &mut Transaction<'_>| {
+    let ends = matches!(request.verb, StatusVerb::Complete | StatusVerb::Fail | StatusVerb::Cancel);
+    let changed = transact_though_lost(&project, &*run, caller, now, ends, |tx| {
         // Before all other rules: the first try has changed what they judge.
         if is_repeated(tx, request)? {
             tx.answer_stands();
@@ -138,13 +139,7 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
             Decision::Already => false,
         };
         Ok((StatusReport { changed, ..report_of(tx) }, tx.state.document().clone()))
-    };
-    let ends = matches!(request.verb, StatusVerb::Complete | StatusVerb::Fail | StatusVerb::Cancel);
-    let changed = if ends {
-        transact_though_lost(&project, &*run, caller, now, change)
-    } else {
-        transact(&project, &*run, caller, now, change)
-    };
+    });
     if reopens {
         remember_reopening(&project, run.id(), now, Reopening::Ended);
     }
@@ -191,11 +186,11 @@ fn none_to_reopen(project: &OpenedProject) -> Result<Error> {
 /// Whether an earlier try of the same request changed the run; an error if its id stands for something else.
 fn is_repeated(tx: &Transaction<'_>, request: &StatusRequest) -> Result<bool> {
     let Some(id) = &request.id else { return Ok(false) };
-    let same = |event: &Event| {
+    let earlier = tx.earlier(id, |event| {
         let (verb, change) = recorded(&event.kind)?;
         (verb == request.verb && change.reason == request.reason).then_some(())
-    };
-    Ok(tx.earlier(id, same)?.is_some())
+    })?;
+    Ok(earlier.is_some())
 }
 
 /// The change of status that an event records.

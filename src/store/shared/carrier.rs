@@ -266,8 +266,8 @@ impl NoAnswer {
 pub struct LogFault {
     /// What, in words.
     pub why: String,
-    /// Whether something is missing in the middle of it, which a whole copy has, or is beside it: see [`Carrier::fill_gaps`] and
-    /// [`Carrier::list_again`].
+    /// Whether a repair mends it: a whole copy has what is missing in the middle of it ([`Carrier::fill_gaps`]), or an older reference
+    /// beside it is to go ([`Carrier::list_again`]).
     pub is_gap: bool,
 }
 
