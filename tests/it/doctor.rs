@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::support::clinic::{Damage, assert_nothing_lost, files, findings, troubles, whole};
 use crate::support::hostile::{Odd, as_user, can_become_others, is_root};
-use crate::support::{Past, Sandbox, run, try_all};
+use crate::support::{HeldLock, Past, Sandbox, run, try_all};
 
 /// Rewrites the log line by line.
 fn relog(past: &Past, change: impl Fn(usize, &str) -> Option<String>) {
@@ -921,8 +921,7 @@ fn a_named_run_is_looked_at_alone() {
 #[test]
 fn what_a_living_writer_is_doing_is_no_damage() {
     let past = Past::new();
-    let lock = std::fs::File::options().read(true).write(true).open(past.real_path(".lock")).unwrap();
-    lock.lock().unwrap();
+    let lock = HeldLock::take(past.real_path(".lock"));
     past.put(".run.tmp", "half\n");
     past.put_back("run.yaml", 2);
     past.remove("activities/003-plan-done.yaml");
@@ -938,8 +937,7 @@ fn a_repair_waits_for_a_living_writer_and_says_whom_it_waited_for() {
     let past = Past::new();
     past.put("run.yaml", "[");
     let before = whole(&past.sandbox);
-    let lock = std::fs::File::options().read(true).write(true).open(past.real_path(".lock")).unwrap();
-    lock.lock().unwrap();
+    let _lock = HeldLock::take(past.real_path(".lock"));
     let (report, code) = past.doctor(&["--repair", "--lock-timeout", "0.1"]);
     assert_eq!(code, 65);
     let left = findings(&report, "run_yaml_invalid", &past.shown_path("run.yaml"))[0];

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use flowrun::runs::Budget;
 
 use crate::support::shaky::{DiskCall, Shaky};
-use crate::support::{Answer, HostProcess, Sandbox, alone, can_inject, injecting, quick, scaled};
+use crate::support::{Answer, HeldLock, HostProcess, Sandbox, alone, can_inject, injecting, quick, scaled};
 
 /// Lets a host report an event. A hook always succeeds, and what it prints is empty or one of the shapes of its host.
 pub fn hook(sandbox: &Sandbox, host: &str, event: &str, payload: &Value) -> String {
@@ -427,8 +427,7 @@ fn a_resumed_session_gets_its_run_with_the_next_prompt_if_another_writer_had_it(
         let run = started(&sandbox);
         ends(&sandbox, host, "s1", if source == "clear" { "clear" } else { "other" });
         let session = if source == "clear" { "s2" } else { "s1" };
-        let lock = std::fs::File::open(sandbox.path(format!(".flow/runs/{run}/.lock"))).unwrap();
-        rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
+        let lock = HeldLock::take(sandbox.path(format!(".flow/runs/{run}/.lock")));
         begins(&sandbox, host, session, source);
         assert_eq!(hold(&sandbox, &run), (None, 1));
         prompted(&sandbox, host, session);

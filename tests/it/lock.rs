@@ -4,11 +4,10 @@ use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Lack, Sandbox, answered, can_inject, injecting, run, skipped, spawned};
+use crate::support::{Answer, HeldLock, Lack, Sandbox, answered, can_inject, injecting, run, skipped, spawned};
 
 fn until<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
     let deadline = Instant::now() + Duration::from_secs(20);
@@ -228,8 +227,7 @@ fn a_prompt_waits_a_little_for_the_modes_it_asks_for_and_says_when_it_does_not_g
         let answer = sandbox.flow_with(["hook", "codex", "user-prompt-submit"], &payload).ok();
         (answer.stdout, begun.elapsed())
     };
-    let held = std::fs::File::options().write(true).open(sandbox.path(".flow/state/.lock")).unwrap();
-    flock(&held, FlockOperation::LockExclusive).unwrap();
+    let held = HeldLock::take(sandbox.path(".flow/state/.lock"));
     let (answer, waited) = prompt("$team fix the tests");
     assert!(answer.contains("flow did not do what the prompt asks of its modes: "), "{answer}");
     assert!(answer.contains("is held by another process"), "{answer}");
@@ -254,8 +252,7 @@ fn the_end_of_a_session_waits_for_no_writer_for_long() {
         sandbox.flow(["start", "debug", "--id", "r1", "--session", "s1"]).ok();
         sandbox.flow(["record-activity", "--id", "begin", "--session", "s1"]).ok();
         sandbox.flow(["mode", "request", "forge", "--session", "s1"]).ok();
-        let held = std::fs::File::options().write(true).open(sandbox.path(lock)).unwrap();
-        flock(&held, FlockOperation::LockExclusive).unwrap();
+        let _held = HeldLock::take(sandbox.path(lock));
         let begun = Instant::now();
         let answer = sandbox.flow(["session-end", "--session", "s1"]).ok();
         assert!(begun.elapsed() < Duration::from_secs(15), "{lock}: {:?}", begun.elapsed());
@@ -270,8 +267,7 @@ fn a_busy_lock_names_only_a_process_that_holds_it() {
     sandbox.flow(["start", "debug", "--id", "r1"]).ok();
     // Its note stays in the lock.
     sandbox.flow(["record-activity", "--id", "a"]).ok();
-    let held = std::fs::File::options().write(true).open(sandbox.run_dir("r1").join(".lock")).unwrap();
-    flock(&held, FlockOperation::LockExclusive).unwrap();
+    let _held = HeldLock::take(sandbox.run_dir("r1").join(".lock"));
     let refused = sandbox.flow(["record-activity", "--id", "b", "--lock-timeout", "0.1"]).exits(5).stderr;
     assert!(refused.contains(".lock is held by another process, which flow does not know; waited"), "{refused}");
 }

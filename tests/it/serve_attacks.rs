@@ -8,11 +8,10 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value, json};
 
-use crate::support::Sandbox;
 use crate::support::server::Server;
+use crate::support::{HeldLock, Sandbox};
 
 /// How many files and connections the server has open.
 fn open_files(server: &Server) -> usize {
@@ -170,8 +169,7 @@ fn no_failure_says_where_on_this_machine_something_is() {
     assert!(failed > 20, "only {failed} failed");
     assert_eq!(server.get(&targets[0]).status, 416);
     assert_eq!(server.get(&targets[2]).status, 404);
-    let lock = fs::File::create(sandbox.run_dir("held").join(".lock")).unwrap();
-    flock(&lock, FlockOperation::LockExclusive).unwrap();
+    let _lock = HeldLock::take(sandbox.run_dir("held").join(".lock"));
     let mut codes = Vec::new();
     for run in ["held", "bad-yaml", "a-directory", "junk"] {
         let reply = act(&server, &format!("/api/v1/demo/runs/{run}/cancel"), &json!({ "id": "k", "seen": 1 }));
@@ -231,8 +229,7 @@ fn an_action_that_waits_for_a_writer_holds_up_no_reader() {
         sandbox.flow(["start", "debug", "--id", run]).ok();
     }
     let server = Server::with(&sandbox, &["--port", "0", "--allow-actions"]);
-    let lock = fs::File::create(sandbox.run_dir("r1").join(".lock")).unwrap();
-    flock(&lock, FlockOperation::LockExclusive).unwrap();
+    let _lock = HeldLock::take(sandbox.run_dir("r1").join(".lock"));
     let mut socket = server.socket();
     socket.send(&json!({ "type": "watch", "list": {} }));
     socket.next_of("snapshot");

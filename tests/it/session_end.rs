@@ -5,9 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, flock};
-
-use crate::support::{Answer, Person, Sandbox, answered, can_inject, has_terminals, injected, run, spawned};
+use crate::support::{Answer, HeldLock, Person, Sandbox, answered, can_inject, has_terminals, injected, run, spawned};
 
 /// A project with a run that nobody holds and one that the session `s1` holds.
 fn two_runs() -> Sandbox {
@@ -294,8 +292,7 @@ fn over(sandbox: &Sandbox, session: &str) -> (bool, bool) {
 /// Ends the session while another writer has the modes.
 fn ends_beside_a_writer(sandbox: &Sandbox) {
     sandbox.flow(["mode", "request", "forge", "--session", "s1"]).ok();
-    let lock = std::fs::File::options().write(true).open(sandbox.path(".flow/state/.lock")).unwrap();
-    flock(&lock, FlockOperation::LockExclusive).unwrap();
+    let _lock = HeldLock::take(sandbox.path(".flow/state/.lock"));
     assert_eq!(sandbox.flow(["session-end", "--session", "s1"]).ok().stderr, "");
 }
 

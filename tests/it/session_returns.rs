@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::hooks::{begins, ends, held, hold, hook, in_use, prompted, started, works};
 use crate::support::shaky::{Ill, Shaky};
-use crate::support::{HostProcess, Sandbox, alone, answered, can_inject, injecting, quick, run, scaled};
+use crate::support::{HeldLock, HostProcess, Sandbox, alone, answered, can_inject, injecting, quick, run, scaled};
 
 /// Starts so many runs that the session `s1` holds.
 fn many_runs(sandbox: &Sandbox, count: usize) -> Vec<String> {
@@ -344,8 +344,7 @@ fn an_end_that_another_process_kept_out_of_the_log_frees_the_run_while_the_proce
         resumed["verdict"].as_str().unwrap().to_owned()
     };
     assert_eq!(verdict(), "held");
-    let lock = std::fs::File::options().write(true).open(sandbox.run_dir("r1").join(".lock")).unwrap();
-    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let lock = HeldLock::take(sandbox.run_dir("r1").join(".lock"));
     host.hook(&sandbox, "session-end", &json!({ "session_id": "s1", "reason": "other" }));
     drop(lock);
     assert_eq!(hold(&sandbox, "r1"), held("s1", 1));

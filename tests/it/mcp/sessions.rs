@@ -1,17 +1,15 @@
 //! Whose call it is.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Stdio;
 
-use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::mcp::client::{Client, call, call_of_codex};
-use crate::support::{Sandbox, run};
+use crate::support::{HeldLock, Sandbox, run};
 
 /// The session that holds a run which this call starts.
 fn holder(variables: &[(&str, &str)], call: &Value) -> Value {
@@ -134,14 +132,13 @@ fn a_call_waits_for_another_writer_as_a_command_does() {
     let sandbox = Sandbox::new();
     sandbox.flow(["start", "debug", "--id", "r1"]).ok();
     sandbox.flow(["record-activity", "--id", "look"]).ok();
-    let lock = File::open(sandbox.run_dir("r1").join(".lock")).unwrap();
-    flock(&lock, FlockOperation::LockExclusive).unwrap();
+    let lock = HeldLock::take(sandbox.run_dir("r1").join(".lock"));
     let client = Client { args: &["--lock-timeout", "0.05"], ..Client::of(&sandbox) };
     let printed = sandbox.flow(["record-activity", "--id", "a", "--lock-timeout", "0.05", "--json"]).error();
     let answers = client.answers(&[call("flow_record", json!({ "id": "a" })), call("flow_show", json!({}))]);
     assert_eq!((&answers[0]["error"]["code"], &printed["code"]), (&json!("lock_timeout"), &json!("lock_timeout")));
     assert_eq!(answers[1]["data"]["metadata"]["id"], "r1");
-    flock(&lock, FlockOperation::Unlock).unwrap();
+    drop(lock);
     assert_eq!(client.data("flow_record", json!({ "id": "a" }))["activity"], "a");
 }
 

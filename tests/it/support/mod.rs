@@ -6,6 +6,7 @@ pub mod cases;
 pub mod clinic;
 #[allow(dead_code, reason = "a toolbox: not every test binary uses all of it")]
 pub mod faulty;
+mod held_lock;
 mod host_process;
 pub mod hostile;
 mod inside;
@@ -49,6 +50,7 @@ pub fn scaled<T>(daily: T, all: T) -> T {
 }
 
 pub use calls::{Call, calls, calls_of, can_inject, injected, injecting, killed_at};
+pub use held_lock::HeldLock;
 pub use host_process::HostProcess;
 pub use inside::alone;
 pub use lack::{Lack, skipped};
