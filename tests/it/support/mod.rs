@@ -30,6 +30,15 @@ mod witness;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// The standard library uses it if the program has it, and nothing else brings it into a static one. Without it each child that
+/// begins in another directory costs a copy of the page tables of all tests.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[used]
+static BEGINS_ELSEWHERE: unsafe extern "C" fn(
+    *mut libc::posix_spawn_file_actions_t,
+    *const libc::c_char,
+) -> libc::c_int = libc::posix_spawn_file_actions_addchdir_np;
+
 /// What [`try_everything`] said.
 static EVERYTHING: AtomicBool = AtomicBool::new(false);
 
