@@ -27,6 +27,8 @@ pub fn resume(history: &History, outlook: &Outlook<'_>) -> Plan {
         doubt.process = outlook.lives.left(doubt.number, &doubt.id);
         doubt.alive = doubt.process.map(|_| true).or(outlook.lives.of(&doubt.by));
     }
+    // What to look at first: work in steps that the run has not left, and of which nothing shows that it goes on.
+    in_doubt.sort_by_key(|doubt| (is_left(history, doubt), doubt.alive == Some(true)));
     let limit = limit_reached(history, outlook.now);
     let (verdict, reason, next) = find_verdict(history, outlook, &in_doubt, limit.as_ref());
     let completed = history.completed().into_iter().map(|entry| CompletedActivity {
@@ -40,9 +42,7 @@ pub fn resume(history: &History, outlook: &Outlook<'_>) -> Plan {
     });
     let completed = completed.collect();
     let left_undone = history.left_undone(outlook.machine);
-    let doubtful = most_doubtful(history, &in_doubt);
-    let first_doubt = doubtful.and_then(|first| in_doubt.iter().position(|doubt| std::ptr::eq(doubt, first)));
-    let begun_at = match doubtful {
+    let begun_at = match in_doubt.first() {
         Some(doubt) if verdict == Verdict::Reconcile && doubt.alive == Some(true) => doubt.at,
         _ => None,
     };
@@ -50,12 +50,7 @@ pub fn resume(history: &History, outlook: &Outlook<'_>) -> Plan {
     // The one that the verdict is about comes first.
     unproved.sort_by_key(|one| Some(&one.phase) != next.phase.as_ref());
     let notes = notes(history, outlook);
-    Plan { verdict, reason, next, completed, in_doubt, first_doubt, left_undone, begun_at, limit, unproved, notes }
-}
-
-/// The begun work to look at first: in steps that the run has not left, and of which nothing shows that it goes on.
-fn most_doubtful<'d>(history: &History, in_doubt: &'d [InDoubt]) -> Option<&'d InDoubt> {
-    in_doubt.iter().min_by_key(|doubt| (is_left(history, doubt), doubt.alive == Some(true)))
+    Plan { verdict, reason, next, completed, in_doubt, left_undone, begun_at, limit, unproved, notes }
 }
 
 /// Whether it is a step that the run left while it was running. That prevents completing the run, but not continuing it.
@@ -163,8 +158,7 @@ fn find_verdict(
         let reason = format!("{} waits{}", unit.name(), after_colon(unit.message));
         return (Verdict::NeedsHuman, reason, next(Action::ResolveActivity));
     }
-    let doubtful = most_doubtful(history, in_doubt);
-    if let Some(doubt) = doubtful.filter(|doubt| !is_left(history, doubt)) {
+    if let Some(doubt) = in_doubt.first().filter(|doubt| !is_left(history, doubt)) {
         return reconcile(doubt, phase, choices);
     }
     if let Some((behind, work)) = history.undone_behind().first() {
@@ -173,7 +167,7 @@ fn find_verdict(
     if let Some(first) = required {
         return plan_required(outlook.machine, first);
     }
-    let plan = plan_to_go_on(history, outlook.machine, doubtful);
+    let plan = plan_to_go_on(history, outlook.machine, in_doubt.first());
     required_before(history, outlook, &plan.2).unwrap_or(plan)
 }
 

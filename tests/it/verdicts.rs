@@ -177,6 +177,31 @@ fn a_dead_holder_keeps_nobody_away() {
 }
 
 #[test]
+fn the_commands_name_the_begun_work_that_the_reason_names() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    let mut lives = sandbox.command("sleep").arg("60").spawn().unwrap();
+    let mut dead = sandbox.command("true").spawn().unwrap();
+    dead.wait().unwrap();
+    for (id, process) in [("first", lives.id()), ("second", dead.id())] {
+        let mut command = sandbox.flow_command();
+        command.args(["record-activity", "--run-id", "r1", "--id", id, "--status", "running"]);
+        command.env("FLOW_HOLDER_PID", process.to_string());
+        crate::support::run(command, "").ok();
+    }
+    let report = verdict(&sandbox, &[], "reconcile", 0);
+    lives.kill().unwrap();
+    lives.wait().unwrap();
+    assert!(report["reason"].as_str().unwrap().starts_with("002 second was begun"), "{report:#}");
+    assert!(report["next"]["first"].as_str().unwrap().contains("`second`"), "{report:#}");
+    let ways = report["next"]["alternatives"].as_array().unwrap();
+    assert_eq!(ways.len(), 3, "{report:#}");
+    for way in ways {
+        assert!(way["command"].as_str().unwrap().contains("--id second"), "{way}");
+    }
+}
+
+#[test]
 fn a_record_in_the_place_of_a_dead_holder_takes_the_run() {
     let sandbox = Sandbox::new();
     let mut child = sandbox.command("sleep").arg("60").spawn().unwrap();

@@ -60,10 +60,8 @@ pub struct Plan {
     pub next: Next,
     /// The completed activities, in order; in a history from a recap the last ones.
     pub completed: Vec<CompletedActivity>,
-    /// Work with an unknown outcome.
+    /// Work with an unknown outcome; what to look at first comes first.
     pub in_doubt: Vec<InDoubt>,
-    /// The place in it of the work to look at first.
-    pub first_doubt: Option<usize>,
     /// What the run left behind without settling it.
     pub left_undone: Vec<LeftUndone>,
     /// When the work began that the verdict is about, if its process still runs.

@@ -159,11 +159,8 @@ pub struct UnitCounts {
 /// with the units beside it. Work without a name has its id where the reason does not have that.
 pub(in crate::runs) fn begun_work(view: &View, plan: &Plan, is_reason_about_it: bool) -> Option<BegunWork> {
     let history = &view.history;
-    let doubt = if is_reason_about_it {
-        plan.first_doubt.and_then(|first| plan.in_doubt.get(first))
-    } else {
-        plan.in_doubt.iter().max_by_key(|doubt| doubt.at)
-    };
+    let doubt =
+        if is_reason_about_it { plan.in_doubt.first() } else { plan.in_doubt.iter().max_by_key(|doubt| doubt.at) };
     let named = doubt.and_then(|doubt| doubt.summary.clone()).filter(|text| !text.trim().is_empty());
     let title = match doubt {
         Some(doubt) if !is_reason_about_it => named.or_else(|| Some(doubt.id.clone())),

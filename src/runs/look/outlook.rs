@@ -245,7 +245,7 @@ pub(super) fn next_steps(opened: OpenedRun<'_>, outlook: &Outlook<'_>, plan: &Pl
 
 /// What to look at where only that tells how work ended.
 fn look_first(project: &OpenedProject, run: &RunId, plan: &Plan) -> Option<String> {
-    let doubt = plan.in_doubt.get(plan.first_doubt?)?;
+    let doubt = plan.in_doubt.first()?;
     if plan.next.action != Action::Reconcile || doubt.is_command_at_work() {
         return None;
     }
