@@ -9,9 +9,10 @@ pub(in crate::runs) mod lost;
 pub(in crate::runs) mod moved_on;
 mod named;
 mod repairs;
+mod trail;
 mod unpublished;
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::OnceCell;
 use std::path::Path;
 use std::rc::Rc;
 use std::thread;
@@ -19,10 +20,10 @@ use std::time::{Duration, Instant};
 
 use crate::codec::{RunText, digest};
 use crate::engine::{
-    Attempt, Caller, Command, Decision, Fault, History, ProofCheck, Recap, Refusal, Repair, RunState, Trail,
-    asks_workflow, decide, is_free, machine_of, merge_save, pinned,
+    Caller, Command, Decision, Fault, Recap, Refusal, Repair, RunState, Trail, asks_workflow, decide, is_free,
+    machine_of, merge_save, pinned,
 };
-use crate::machine::{Machine, Requirement};
+use crate::machine::Machine;
 use crate::model::{
     ActivityId, ActivityRecorded, Event, EventId, EventKind, Explain as _, Number, RunDocument, Seq, TextDigest,
     Timestamp,
@@ -30,17 +31,15 @@ use crate::model::{
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
 use crate::runs::here::{interview_command, named_here};
-use crate::runs::open::checkout::{
-    elsewhere, has_moved, may_be_elsewhere, refuse_joined, refuse_log_elsewhere, refuse_what_git_has,
-};
+use crate::runs::open::checkout::{elsewhere, has_moved, may_be_elsewhere, refuse_log_elsewhere, refuse_what_git_has};
 use crate::runs::open::fault::refusal;
 use crate::runs::open::name::refuse_pruned;
 use crate::runs::open::pinned::catalog_machine;
 use crate::runs::open::proof::Proofs;
-use crate::runs::open::recap::{pinned_by_recap, recap_with, recapped};
+use crate::runs::open::recap::{pinned_by_recap, recap_with};
 use crate::runs::open::same_work::{SameWork, pass_on};
-use crate::runs::open::view::{add_earlier_attempts, nearly_full};
-use crate::runs::write::begun::{goes_on, note_workers, waits_for_command};
+use crate::runs::open::view::nearly_full;
+use crate::runs::write::begun::{note_workers, waits_for_command};
 use crate::runs::write::exec::obstacle::obstacle;
 use crate::runs::write::transaction::found::{reconcile_for_writing, refuse_unfit, warnings};
 use crate::runs::write::transaction::unpublished::{UnpublishedEvents, others_publish};
@@ -332,27 +331,6 @@ impl<'a> Transaction<'a> {
         self.workflow.get().cloned().flatten()
     }
 
-    /// The history of the run, as far as questions about its present go: from its recap, if it has one, otherwise from the
-    /// whole log. `None` without a log.
-    pub(crate) fn history(&self) -> Result<Option<History>> {
-        if let Some(history) = recapped(self.project, self.run, &self.pending, &self.state) {
-            return Ok(Some(history));
-        }
-        let log = self.writer.log()?;
-        // A decision based on one of two histories would hide the other.
-        refuse_joined(self.run.id(), &log)?;
-        let Some(mut history) = History::fold(log.events()) else { return Ok(None) };
-        // If the log is damaged, `run.yaml` knows more.
-        history.show(self.state.clone());
-        add_earlier_attempts(&mut history, self.run, &log)?;
-        Ok(Some(history))
-    }
-
-    /// The log of the run, read on first use.
-    pub(crate) fn trail(&self) -> LogTrail<'_, 'a> {
-        LogTrail { tx: self, history: OnceCell::new(), fault: RefCell::new(None) }
-    }
-
     /// Notes that the answer stands, whatever other machines did meanwhile. One that repeats what an event says is such an
     /// answer: what the copy has, the store has.
     pub(crate) const fn answer_stands(&mut self) {
@@ -521,43 +499,5 @@ impl<'a> Transaction<'a> {
             number = number.next();
         }
         Ok(number)
-    }
-}
-
-/// The log of the run in a transaction, read on first use.
-pub(crate) struct LogTrail<'t, 'a> {
-    tx: &'t Transaction<'a>,
-    history: OnceCell<Option<History>>,
-    fault: RefCell<Option<Error>>,
-}
-
-impl LogTrail<'_, '_> {
-    /// Why the log could not be read. If there is a reason, decisions that used the log do not count.
-    pub(crate) fn fault(&self) -> Option<Error> {
-        self.fault.take()
-    }
-}
-
-impl Trail for LogTrail<'_, '_> {
-    fn history(&self) -> Option<&History> {
-        let history = self.history.get_or_init(|| match self.tx.history() {
-            Ok(history) => history,
-            Err(error) => {
-                *self.fault.borrow_mut() = Some(error);
-                None
-            }
-        });
-        history.as_ref()
-    }
-
-    fn judge(&self, requirement: &Requirement, attempt: &Attempt) -> ProofCheck {
-        match &self.tx.proofs {
-            Some(proofs) => proofs.judge(requirement, attempt),
-            None => ProofCheck::NotLooked,
-        }
-    }
-
-    fn is_at_work(&self, attempt: &Attempt) -> bool {
-        self.history().is_some_and(|history| goes_on(self.tx.project, history, attempt.number))
     }
 }
