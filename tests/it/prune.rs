@@ -146,6 +146,12 @@ fn a_run_that_only_a_hand_edit_ended_stays_until_its_log_says_so() {
     assert_eq!(told(&prune(&sandbox, &["--yes", "--json"]).ok().json()).0, ["r1"]);
 }
 
+/// How many lines say that a run was pruned.
+fn lines_about(sandbox: &Sandbox, run: &str) -> usize {
+    let text = fs::read_to_string(sandbox.path(".flow/pruned.jsonl")).unwrap();
+    text.matches(&format!("\"run_id\":\"{run}\"")).count()
+}
+
 #[test]
 fn what_is_young_open_kept_damaged_or_held_stays() {
     let sandbox = sandbox();
@@ -173,6 +179,7 @@ fn what_is_young_open_kept_damaged_or_held_stays() {
     for why in whys {
         assert!(kept.iter().any(|kept| kept.starts_with(why)), "{why}: {kept:?}");
     }
+    assert_eq!(["r1", "r2", "r3", "r4", "r5"].map(|run| lines_about(&sandbox, run)), [0, 0, 1, 0, 0]);
     let (stays, stderr) = (prune(&sandbox, &["--yes"]).ok().stdout, prune(&sandbox, &["--yes"]).ok().stderr);
     assert!(stays.contains("stays  r4: it cannot be read: ") && stderr.is_empty(), "{stays}{stderr}");
 }
@@ -339,6 +346,7 @@ fn a_directory_that_cannot_get_runs_is_refused_and_nothing_is_made_there() {
     copied("archive/runs/r2", "archive/runs/r3");
     let (pruned, kept) = told(&prune(&sandbox, &["--to", "archive", "--json"]).ok().json());
     assert_eq!((pruned, kept.last().unwrap().as_str()), (vec![], "r3: archive has another run of this id"));
+    assert_eq!(lines_about(&sandbox, "r3"), 0);
 }
 
 #[test]

@@ -9,12 +9,16 @@ use crate::store::error::{Result, StoreError};
 use crate::store::local::layout::{PRUNING, RUNS};
 use crate::store::local::lock::Lock;
 use crate::store::local::project::{Project, remove_all};
+use crate::store::local::run_dir::RunDir;
 use crate::store::pruned::{Pruning, StayingRun};
 use crate::store::request::WriteRequest;
 use crate::store::run_store::StoredRun;
 
 /// How long to wait for the writer of a run that is over: there should be none.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How many runs are locked at a time: each lock is an open file, of which a process may have some hundreds.
+const LOCKED_AT_ONCE: usize = 64;
 
 /// Why a run is not taken that another process took.
 const NOT_HERE: &str = "it is not here";
@@ -25,6 +29,14 @@ pub struct PrunePlace {
     runs: Dir,
     /// As notes name it.
     noted: PathBuf,
+}
+
+/// A run that was chosen to be pruned.
+enum Leaving {
+    /// It is locked, so that nothing about it changes until it is moved.
+    Goes(Box<(RunDir, Lock)>),
+    /// Why it stays.
+    Stays(String),
 }
 
 impl Project {
@@ -86,32 +98,29 @@ impl Project {
         if ids.is_empty() {
             return Ok(pruning);
         }
-        // Another prune may have taken some since these were chosen, and its line says where they are.
-        let mut here = Vec::new();
-        for id in ids {
-            match self.run(id) {
-                Ok(_) => here.push(id.clone()),
-                Err(error) if error.is_not_found() => {
-                    pruning.stay.push(StayingRun { run_id: id.clone(), why: NOT_HERE.to_owned() });
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        if here.is_empty() {
-            return Ok(pruning);
-        }
-        self.note_pruned(&locked, &here, place.map(|place| &*place.noted), request.writer.since)?;
         let (into, shown) = match place {
             Some(place) => (place.runs.clone(), place.noted.display().to_string()),
             None => (self.flow.ensure_dir(PRUNING)?.0, PRUNING.to_owned()),
         };
-        for id in &here {
-            if let Some(why) = self.take_away(id, &into, &shown, request, why_it_stays)? {
-                pruning.stay.push(StayingRun { run_id: id.clone(), why });
+        for ids in ids.chunks(LOCKED_AT_ONCE) {
+            let mut leaving = Vec::new();
+            for id in ids {
+                match self.leaving(id, &into, &shown, request, why_it_stays)? {
+                    Leaving::Goes(locked) => leaving.push(locked),
+                    Leaving::Stays(why) => pruning.stay.push(StayingRun { run_id: id.clone(), why }),
+                }
             }
+            if leaving.is_empty() {
+                continue;
+            }
+            let gone: Vec<_> = leaving.iter().map(|run| run.0.id.clone()).collect();
+            self.note_pruned(&locked, &gone, place.map(|place| &*place.noted), request.writer.since)?;
+            for run in &leaving {
+                take_away(&run.0, &into)?;
+            }
+            self.flush_moved(&into)?;
+            self.forget_recaps(&gone);
         }
-        self.flush_moved(&into)?;
-        self.forget_recaps(&here);
         pruning.warnings.extend(self.delete_pruned());
         Ok(pruning)
     }
@@ -140,41 +149,36 @@ impl Project {
         }
     }
 
-    /// Moves a run into the directory `into`, unless it stays; then it says why.
-    fn take_away(
+    /// Locks a run that is to be moved into the directory `into`, unless it stays.
+    fn leaving(
         &self,
         id: &RunId,
         into: &Dir,
         shown: &str,
         request: &WriteRequest,
         why_it_stays: &mut dyn FnMut(&dyn StoredRun) -> Option<String>,
-    ) -> Result<Option<String>> {
+    ) -> Result<Leaving> {
         let run = match self.run(id) {
-            Err(error) if error.is_not_found() => return Ok(Some(NOT_HERE.to_owned())),
+            // Another prune may have taken it since it was chosen, and its line says where it is.
+            Err(error) if error.is_not_found() => return Ok(Leaving::Stays(NOT_HERE.to_owned())),
             found => found?,
         };
         let request = WriteRequest { wait: request.wait.min(PATIENCE), ..request.clone() };
-        let _lock = match Lock::take(&run.dir, &request) {
-            Err(error @ StoreError::Held { .. }) => return Ok(Some(error.to_string())),
+        let lock = match Lock::take(&run.dir, &request) {
+            Err(error @ StoreError::Held { .. }) => return Ok(Leaving::Stays(error.to_string())),
             taken => taken?,
         };
         run.check_place()?;
         if run.has_writer_at_work()? {
-            return Ok(Some("another process writes it".to_owned()));
+            return Ok(Leaving::Stays("another process writes it".to_owned()));
         }
         if let Some(why) = why_it_stays(&run) {
-            return Ok(Some(why));
+            return Ok(Leaving::Stays(why));
         }
         if into.exists(id.as_str())? {
-            return Ok(Some(format!("{shown} has another run of this id")));
+            return Ok(Leaving::Stays(format!("{shown} has another run of this id")));
         }
-        run.runs.rename_into(id.as_str(), into, id.as_str(), Rename::NoReplace).map_err(|error| match error {
-            DiskError::Io { source, .. } if source.raw_os_error() == Some(Errno::XDEV.raw_os_error()) => {
-                StoreError::OtherFileSystem { path: into.path().to_owned() }
-            }
-            other => other.into(),
-        })?;
-        Ok(None)
+        Ok(Leaving::Goes(Box::new((run, lock))))
     }
 
     /// Deletes the runs that were pruned. A warning if not all of them could be.
@@ -195,6 +199,17 @@ impl Project {
     pub fn size_of_run(&self, id: &RunId) -> Result<u64> {
         Ok(size_of(&self.run(id)?.dir)?)
     }
+}
+
+/// Moves a run that is locked into the directory `into`.
+fn take_away(run: &RunDir, into: &Dir) -> Result<()> {
+    let name = run.id.as_str();
+    run.runs.rename_into(name, into, name, Rename::NoReplace).map_err(|error| match error {
+        DiskError::Io { source, .. } if source.raw_os_error() == Some(Errno::XDEV.raw_os_error()) => {
+            StoreError::OtherFileSystem { path: into.path().to_owned() }
+        }
+        other => other.into(),
+    })
 }
 
 fn size_of(dir: &Dir) -> Result<u64, DiskError> {
