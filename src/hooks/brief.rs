@@ -67,7 +67,7 @@ pub(super) fn with_requirements(mut text: String, going_on: &GoingOn) -> String 
 /// The brief of a run, and whether what was seen of its commands still holds; as it is if that would be too long.
 pub(super) fn with_seen(text: String, seen: &SeenCommands, states: &BTreeMap<Number, EvidenceState>) -> String {
     let mut evidence = Vec::new();
-    for attempt in seen.last.iter().rev().take(NAMED) {
+    for attempt in seen.records.iter().rev().take(NAMED) {
         let Some(state) = states.get(&attempt.number) else { continue };
         let mut words = format!("{} {} {}, {}", attempt.number, attempt.id, attempt.status, state.freshness);
         let changed: Vec<_> = state.changed.iter().take(CHANGED).map(|path| quoted(path)).collect();

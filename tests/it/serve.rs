@@ -217,10 +217,14 @@ fn with_files() -> Sandbox {
 #[test]
 fn files_that_a_run_refers_to_are_shown_as_text_or_images_and_no_other_file_is() {
     let sandbox = with_files();
+    for program in ["true", "false"] {
+        let _ = sandbox.flow(["exec", "--run-id", "r1", "--id", program, "--", program]);
+    }
     let server = Server::of(&sandbox);
     let raw = |query: &str| server.get(&format!("/api/v1/demo/runs/r1/file?{query}"));
 
     let listed = sandbox.flow(["evidence", "r1", "--json"]).ok().json();
+    assert_eq!(listed["seen"].as_array().unwrap().len(), 2);
     assert_eq!(server.get("/api/v1/demo/runs/r1/evidence").json(), listed);
     let page = server.get("/demo/runs/r1").body;
     for text in ["runs/r1/file?evidence=page.html\"", "✕ missing", "file?artifact=docs%2Ftasks.md", "001 look"] {

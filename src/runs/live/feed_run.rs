@@ -173,10 +173,16 @@ impl FeedRun<'_> {
         content(self.opened(&self.observed.view), file, offset, limit)
     }
 
-    /// Its commands of which flow saw the end. Whether they hold is looked at without the feed, which others wait for.
+    /// Its last commands of which flow saw the end. Whether they hold is looked at without the feed, which others wait for.
+    #[must_use]
+    pub fn last_seen_commands(&self) -> SeenCommands {
+        SeenCommands::last(&self.project.cx, self.id(), &self.observed.view.history)
+    }
+
+    /// As [`Self::last_seen_commands`], all of them.
     #[must_use]
     pub fn seen_commands(&self) -> SeenCommands {
-        SeenCommands::of(&self.project.cx, self.id(), &self.observed.view.history)
+        SeenCommands::all(&self.project.cx, self.id(), &self.observed.view.history)
     }
 
     /// A part of its log: at most `limit` events after the position `after`.

@@ -10,7 +10,7 @@ use crate::engine::{Attempt, EvidenceState, History};
 use crate::model::{MissingProof, Number, RunId};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
-use crate::runs::look::seen::{seen_evidence, unproved_now};
+use crate::runs::look::seen::{SeenEvidence, seen_evidence, unproved_now, with_states};
 use crate::runs::open::proof::evidence_states;
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::view::View;
@@ -20,47 +20,65 @@ const AT_ONCE: usize = 4;
 /// How many go on now.
 static LOOKING: AtomicUsize = AtomicUsize::new(0);
 
-/// The last commands of a run of which flow saw the end, the last record of each id.
+/// Commands of a run of which flow saw the end.
 #[derive(Debug, Clone)]
 pub struct SeenCommands {
     cx: Context,
     run: RunId,
     /// Their records, the oldest first.
-    pub(crate) last: Vec<Attempt>,
+    pub(crate) records: Vec<Attempt>,
+    /// The latest records of all ids.
+    latest: BTreeSet<Number>,
 }
 
 impl SeenCommands {
-    /// Those among the records of `run`.
-    pub(in crate::runs) fn of(cx: &Context, run: &RunId, history: &History) -> Self {
-        let latest: BTreeSet<Number> = history.latest().into_iter().map(|attempt| attempt.number).collect();
-        let mut last: Vec<Attempt> = history.seen_last().into_iter().cloned().collect();
-        last.retain(|attempt| latest.contains(&attempt.number));
-        Self { cx: cx.clone(), run: run.clone(), last }
+    /// The last ones, the last record of each id.
+    pub(in crate::runs) fn last(cx: &Context, run: &RunId, history: &History) -> Self {
+        let mut last = Self::new(cx, run, history, history.seen_last());
+        last.records.retain(|attempt| last.latest.contains(&attempt.number));
+        last
+    }
+
+    /// All of them, also those that were done again.
+    pub(in crate::runs) fn all(cx: &Context, run: &RunId, history: &History) -> Self {
+        Self::new(cx, run, history, history.seen())
+    }
+
+    fn new(cx: &Context, run: &RunId, history: &History, records: Vec<&Attempt>) -> Self {
+        let latest = history.latest().into_iter().map(|attempt| attempt.number).collect();
+        Self { cx: cx.clone(), run: run.clone(), records: records.into_iter().cloned().collect(), latest }
+    }
+
+    /// What each of them shows, and whether it still holds, as [`Self::states_within`] says.
+    #[must_use]
+    pub fn evidence_within(&self, time: Duration) -> Vec<SeenEvidence> {
+        let records: Vec<_> = self.records.iter().collect();
+        with_states(&records, &self.latest, self.states_within(time))
     }
 
     /// Whether each of them still holds, by the number of its record. It is unknown if the files cannot be looked at in this
     /// time.
     #[must_use]
     pub fn states_within(&self, time: Duration) -> BTreeMap<Number, EvidenceState> {
-        if self.last.is_empty() {
+        if self.records.is_empty() {
             return BTreeMap::new();
         }
-        let (cx, run, last) = (self.cx.clone(), self.run.clone(), self.last.clone());
-        let states = within(time, move || states_now(&cx, &run, &last).ok()).flatten();
+        let (cx, run, records) = (self.cx.clone(), self.run.clone(), self.records.clone());
+        let states = within(time, move || states_now(&cx, &run, &records).ok()).flatten();
         states.unwrap_or_else(|| {
             let unknown = EvidenceState::unknown("the files could not be looked at in time");
-            self.last.iter().map(|attempt| (attempt.number, unknown.clone())).collect()
+            self.records.iter().map(|attempt| (attempt.number, unknown.clone())).collect()
         })
     }
 }
 
-fn states_now(cx: &Context, run: &RunId, last: &[Attempt]) -> Result<BTreeMap<Number, EvidenceState>> {
+fn states_now(cx: &Context, run: &RunId, records: &[Attempt]) -> Result<BTreeMap<Number, EvidenceState>> {
     let project = cx.project()?;
     let run = project.runs().open(run)?;
-    evidence_states(&project, &*run, &last.iter().collect::<Vec<_>>())
+    evidence_states(&project, &*run, &records.iter().collect::<Vec<_>>())
 }
 
-/// The commands of a run of which flow saw the end.
+/// The last commands of a run of which flow saw the end.
 ///
 /// # Errors
 /// Those of reading a run.
@@ -68,7 +86,7 @@ pub(crate) fn seen_commands(cx: &Context, run: &RunId) -> Result<SeenCommands> {
     let project = cx.project()?;
     let stored = project.runs().open(run)?;
     let view = for_deciding(&project, &*stored)?;
-    Ok(SeenCommands::of(cx, run, &view.history))
+    Ok(SeenCommands::last(cx, run, &view.history))
 }
 
 /// What is missing of what the run of a view still has to show on the files as they are; `None` if nothing of it asks for

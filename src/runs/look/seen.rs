@@ -297,8 +297,18 @@ pub(in crate::runs) fn seen_evidence(
     history: &History,
     ended: &[&Attempt],
 ) -> Result<Vec<SeenEvidence>> {
-    let mut states = evidence_states(project, run, ended)?;
-    let latest: BTreeSet<Number> = history.latest().into_iter().map(|attempt| attempt.number).collect();
+    let states = evidence_states(project, run, ended)?;
+    let latest = history.latest().into_iter().map(|attempt| attempt.number).collect();
+    Ok(with_states(ended, &latest, states))
+}
+
+/// What these records say, of commands of which the end was seen, and whether it holds by `states`. `latest` are the latest
+/// records of all ids.
+pub(in crate::runs) fn with_states(
+    ended: &[&Attempt],
+    latest: &BTreeSet<Number>,
+    mut states: BTreeMap<Number, EvidenceState>,
+) -> Vec<SeenEvidence> {
     let mut found = Vec::new();
     for attempt in ended {
         let (Some(exec), Some(state)) = (&attempt.exec, states.remove(&attempt.number)) else { continue };
@@ -317,5 +327,5 @@ pub(in crate::runs) fn seen_evidence(
             not_covered: exec.before.as_ref().map(|tree| tree.not_covered.clone()).unwrap_or_default(),
         });
     }
-    Ok(found)
+    found
 }

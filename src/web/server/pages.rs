@@ -140,7 +140,7 @@ async fn run_shown(
         let find = find.map(|text| text.trim().to_owned());
         // Without the feed, for which others wait. At an earlier time the files are not known.
         let seen = match at {
-            None => Some(with_run(live, &project, &run, |run, _| Ok(run.seen_commands()))?),
+            None => Some(with_run(live, &project, &run, |run, _| Ok(run.last_seen_commands()))?),
             Some(_) => None,
         };
         let evidence_states = seen.map(|seen| seen.states_within(LOOKING)).unwrap_or_default();
@@ -213,10 +213,16 @@ async fn log(State(live): ServerState, Path(run): BelowProject, query: RawQuery)
     report_run(live, run, query, |run, EventPart { after, limit }| Ok(run.log(Seq(after), limit.min(EVENTS)))).await
 }
 
-async fn evidence(State(live): ServerState, Path(run): BelowProject, query: RawQuery) -> Response {
-    report_run(live, run, query, |run, AsksNothing {}| {
-        let evidence = run.evidence(&run.report(None)?)?;
-        Ok(EvidenceReport { evidence, seen: Vec::new(), unreadable: Vec::new(), notes: Vec::new() })
+async fn evidence(State(live): ServerState, Path((project, run)): BelowProject, query: RawQuery) -> Response {
+    report_from_reader(live, move |live| {
+        let AsksNothing {} = asked(query)?;
+        let (evidence, seen) = with_run(live, &project, &run, |run, _| {
+            let evidence = run.evidence(&run.report(None)?)?;
+            Ok((evidence, run.seen_commands()))
+        })?;
+        // Without the feed, for which others wait.
+        let seen = seen.evidence_within(LOOKING);
+        Ok(EvidenceReport { evidence, seen, unreadable: Vec::new(), notes: Vec::new() })
     })
     .await
 }
