@@ -208,35 +208,35 @@ fn used_by_work(used: &UsageSum) -> Vec<Value> {
     if let [only] = used.models.as_slice() {
         attributes.push(said("gen_ai.request.model", &only.model));
     }
-    attributes.extend(costs(totals));
+    attributes.extend(costs("flow.usage.cost", totals));
     attributes
 }
 
-/// What the whole run used, by flow's names: who adds up the spans must not count it twice.
+/// What the whole run used, by names that no other span has: who adds up the spans must not count it twice.
 fn used_by_run(totals: &UsageTotals) -> Vec<Value> {
     let mut attributes = Vec::new();
     if totals.is_unknown() {
         return attributes;
     }
-    attributes.push(number("flow.usage.work", totals.work));
+    attributes.push(number("flow.run.usage.work", totals.work));
     for (key, measured) in
         [("tokens_in", totals.tokens_in), ("tokens_out", totals.tokens_out), ("duration_ms", totals.duration_ms)]
     {
         let Some(measured) = measured else { continue };
-        attributes.push(number(&format!("flow.usage.{key}"), measured.sum));
-        attributes.push(number(&format!("flow.usage.{key}.reported"), measured.reported));
+        attributes.push(number(&format!("flow.run.usage.{key}"), measured.sum));
+        attributes.push(number(&format!("flow.run.usage.{key}.reported"), measured.reported));
     }
-    attributes.extend(costs(totals));
+    attributes.extend(costs("flow.run.usage.cost", totals));
     for cost in &totals.costs {
-        attributes.push(number(&format!("flow.usage.cost.{}.reported", cost.currency), cost.reported));
+        attributes.push(number(&format!("flow.run.usage.cost.{}.reported", cost.currency), cost.reported));
     }
     attributes
 }
 
-/// Exact amounts, each under its currency.
-fn costs(totals: &UsageTotals) -> Vec<Value> {
+/// Exact amounts, each under `name` and its currency.
+fn costs(name: &str, totals: &UsageTotals) -> Vec<Value> {
     let costs = totals.costs.iter();
-    costs.map(|cost| said(&format!("flow.usage.cost.{}", cost.currency), &cost.amount.to_string())).collect()
+    costs.map(|cost| said(&format!("{name}.{}", cost.currency), &cost.amount.to_string())).collect()
 }
 
 fn truth(key: &str) -> Value {
