@@ -221,14 +221,16 @@ fn shows_nothing(attempt: &Attempt, requirement: &Requirement) -> Option<String>
     if let Err(why) = files_before(exec) {
         return Some(format!("passed, and {why}"));
     }
+    files_while(exec).map(|why| format!("passed, and {why}"))
+}
+
+/// Why the files on which a command ended may not be those on which it began, as a part of a sentence; `None` if they are.
+pub(crate) fn files_while(exec: &Execution) -> Option<String> {
     let end = exec.end.as_ref()?;
-    if end.after.is_none() {
-        return Some("passed, and the files were not known any longer when it had ended".to_owned());
+    if exec.before.is_some() && end.after.is_none() {
+        return Some("the files were not known any longer when it had ended".to_owned());
     }
-    if !exec.saw_changes() {
-        return None;
-    }
-    Some(format!("passed, and files changed while it ran{}", in_brackets(&end.changed, end.more_changed)))
+    exec.saw_changes().then(|| format!("files changed while it ran{}", in_brackets(&end.changed, end.more_changed)))
 }
 
 /// The first of these paths, for a sentence.

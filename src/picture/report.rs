@@ -126,7 +126,13 @@ fn seen(seen: &ReportedWork) -> String {
     if seen.not_covered.len() > NOT_COVERED {
         left_out.push("…".to_owned());
     }
-    let but = if left_out.is_empty() { String::new() } else { format!("; not covered: {}", left_out.join(", ")) };
+    let mut but = String::new();
+    if let Some(why) = &seen.files_while {
+        but.push_str(&format!("; {}", code(why)));
+    }
+    if !left_out.is_empty() {
+        but.push_str(&format!("; not covered: {}", left_out.join(", ")));
+    }
     format!("{} {} {status}, {on}: {}{but}", seen.number, code(&seen.id), code(&command))
 }
 

@@ -384,6 +384,18 @@ fn statements_of_in_toto_name_the_commit_or_the_files_and_have_the_same_bytes_ea
     sandbox.flow(["exec", "--run-id", "r1", "--id", "secret", "--", "true", "--token=hunter2000"]).ok();
     let annotations = statements(&sandbox).1[2]["predicate"]["configuration"][0]["annotations"].clone();
     assert_eq!(annotations["masked"], json!(true), "{annotations}");
+    assert_eq!((&annotations["changedWhileItRan"], &annotations["filesAfter"]), (&Value::Null, &Value::Null));
+    // Others are not to take a command that changed its files for one that ran on the commit alone.
+    sandbox.flow(["exec", "--run-id", "r1", "--id", "edits", "--", "sh", "-c", "echo x >> code"]).ok();
+    sandbox.flow(["exec", "--run-id", "r1", "--id", "breaks", "--", "sh", "-c", "mv .git git"]).ok();
+    fs::rename(sandbox.path("git"), sandbox.path(".git")).unwrap();
+    let told = |at: usize| statements(&sandbox).1[at]["predicate"]["configuration"][0]["annotations"].clone();
+    assert_eq!(told(3)["changedWhileItRan"], json!(["code"]));
+    assert_eq!(told(4)["filesAfter"], json!("unknown"));
+    let report = sandbox.flow(["report", "r1"]).ok().stdout;
+    for why in ["`files changed while it ran (code)`", "`the files were not known any longer when it had ended`"] {
+        assert!(report.contains(why), "{report}");
+    }
 }
 
 /// Checks a statement by the rules of in-toto's attestation framework: the layout of a Statement v1, and of its

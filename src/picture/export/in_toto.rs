@@ -85,6 +85,11 @@ fn configuration(whole: &WholeRun, record: &ActivityRecorded, exec: &Execution, 
     if !not_covered.is_empty() {
         about["annotations"]["notCovered"] = json!(not_covered);
     }
+    if exec.saw_changes() {
+        about["annotations"]["changedWhileItRan"] = json!(end.changed);
+    } else if end.after.is_none() {
+        about["annotations"]["filesAfter"] = json!("unknown");
+    }
     if !exec.inputs.is_empty() {
         about["annotations"]["inputs"] = json!(exec.inputs);
     }
