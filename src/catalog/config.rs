@@ -84,7 +84,7 @@ fn sign_of_shell(line: &str) -> Option<char> {
             ('$', _) if chars.peek().is_some_and(|next| next.is_ascii_alphabetic() || "_{(".contains(*next)) => {
                 return Some(c);
             }
-            ('`', _) | (';' | '&' | '|' | '<' | '>', None) => return Some(c),
+            ('`', _) | (';' | '&' | '|' | '<' | '>' | '\n', None) => return Some(c),
             _ => {}
         }
     }
@@ -96,10 +96,16 @@ fn sign_of_shell(line: &str) -> Option<char> {
 fn words(value: &Value) -> Result<Vec<String>, String> {
     let words = match value {
         Value::String(line) => {
+            // A block of YAML ends with a line break.
+            let line = line.trim();
             let words = shlex::split(line).ok_or("has a quote that is not closed")?;
-            if let Some(sign) = sign_of_shell(line) {
+            let found = match sign_of_shell(line) {
+                Some('\n') => Some("is more than one line".to_owned()),
+                sign => sign.map(|sign| format!("has `{sign}` in it")),
+            };
+            if let Some(found) = found {
                 let how = "no shell reads the line; write `[sh, -c, '…']` where one has to, or quote it";
-                return Err(format!("has `{sign}` in it, and {how}"));
+                return Err(format!("{found}, and {how}"));
             }
             words
         }
@@ -116,6 +122,7 @@ fn words(value: &Value) -> Result<Vec<String>, String> {
     };
     match words.first() {
         None => Err("names no program".to_owned()),
+        Some(first) if first.is_empty() => Err("names no program".to_owned()),
         Some(first) if is_setting(first) => {
             Err(format!("begins with `{first}`; write `env {first}` before the program"))
         }

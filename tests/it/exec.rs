@@ -680,14 +680,21 @@ fn what_a_shell_would_act_on_is_refused_wherever_it_stands_in_a_line() {
         ("./t.sh `cat names`", shell("`")),
         ("echo \"a", "`commands`: `test` has a quote that is not closed".to_owned()),
         ("", "`commands`: `test` names no program".to_owned()),
+        ("'' a", "`commands`: `test` names no program".to_owned()),
+        ("true\nsh t.sh\n", shell("").replace("has `` in it", "is more than one line")),
         ("N=1 true", "`commands`: `test` begins with `N=1`; write `env N=1` before the program".to_owned()),
     ] {
         let said = told(line);
         assert!(said.ends_with(&why), "{line}: {said}");
     }
-    for line in
-        ["sh -c 'a && b; c > d $N `e`'", "echo \"a; b | c\"", "echo a\\;b \\$N 5$", "grep -e '$(x)' f", "env N=1 true"]
-    {
+    for line in [
+        "sh -c 'a && b; c > d $N `e`'",
+        "echo \"a; b | c\"",
+        "echo a\\;b \\$N 5$",
+        "grep -e '$(x)' f",
+        "env N=1 true",
+        "true \\\n  a\n",
+    ] {
         assert_eq!(told(line), "taken", "{line}");
     }
 }
