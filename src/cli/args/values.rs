@@ -6,22 +6,18 @@ use std::time::Duration;
 use crate::model::{BadName, Timestamp, limits};
 use crate::runs::Advance;
 
+/// The most seconds that may be waited.
+const MOST: f64 = 1e6;
+
 pub(super) fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "give a number of seconds".to_owned())?;
-    let sane = (0.0..=1e6).contains(&seconds);
-    if sane {
-        Ok(Duration::from_secs_f64(seconds))
-    } else {
-        Err("give a number of seconds from 0 to 1000000".to_owned())
-    }
+    let seconds = text.parse().ok().filter(|seconds| (0.0..=MOST).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| format!("give a number of seconds from 0 to {MOST}"))
 }
 
 /// How long a command may run, or an agent may think.
 pub(super) fn time_limit(text: &str) -> Result<Duration, String> {
-    match seconds(text)? {
-        Duration::ZERO => Err("give a number of seconds above 0".to_owned()),
-        limit => Ok(limit),
-    }
+    let limit = seconds(text).ok().filter(|limit| !limit.is_zero());
+    limit.ok_or_else(|| format!("give a number of seconds above 0, at most {MOST}"))
 }
 
 pub(super) fn whole<T: FromStr>(text: &str) -> Result<T, String> {
