@@ -30,7 +30,7 @@ pub fn resume(history: &History, outlook: &Outlook<'_>) -> Plan {
     // What to look at first: work in steps that the run has not left, and of which nothing shows that it goes on.
     in_doubt.sort_by_key(|doubt| (is_left(history, doubt), doubt.alive == Some(true)));
     let limit = limit_reached(history, outlook.now);
-    let (verdict, reason, next) = find_verdict(history, outlook, &in_doubt, limit.as_ref());
+    let Proposal { verdict, reason, next } = proposal(history, outlook, &in_doubt, limit.as_ref());
     let completed = history.completed().into_iter().map(|entry| CompletedActivity {
         number: entry.number,
         id: entry.id.to_owned(),
@@ -75,8 +75,22 @@ pub(crate) fn undecided(
     Some((gate.clone(), needs_approval(std::slice::from_ref(gate), GateTurn::Now)))
 }
 
-/// A verdict, its reason and the next action.
-type VerdictAndNext = (Verdict, String, Next);
+/// What to do next, and why.
+struct Proposal {
+    verdict: Verdict,
+    reason: String,
+    next: Next,
+}
+
+impl Proposal {
+    fn continues(reason: String, next: Next) -> Self {
+        Self { verdict: Verdict::Continue, reason, next }
+    }
+
+    fn needs_human(reason: String, next: Next) -> Self {
+        Self { verdict: Verdict::NeedsHuman, reason, next }
+    }
+}
 
 /// The verdict of a damaged run, and the next action.
 fn because_of(damage: &Damage) -> (Verdict, Action) {
@@ -88,20 +102,15 @@ fn because_of(damage: &Damage) -> (Verdict, Action) {
     }
 }
 
-/// The verdict, its reason and the next action: the first rule that applies decides.
-fn find_verdict(
-    history: &History,
-    outlook: &Outlook<'_>,
-    in_doubt: &[InDoubt],
-    limit: Option<&Limit>,
-) -> VerdictAndNext {
+/// The first rule that applies decides.
+fn proposal(history: &History, outlook: &Outlook<'_>, in_doubt: &[InDoubt], limit: Option<&Limit>) -> Proposal {
     let state = &history.state().document().state;
     let phase = state.current_phase.clone();
-    let choices = choices(outlook.machine, phase.as_ref());
+    let choices = choices_of(outlook.machine, phase.as_ref());
     let next = |action| Next { action, phase: phase.clone(), choices: choices.clone() };
     if let Some(damage) = &outlook.damage {
         let (verdict, action) = because_of(damage);
-        return (verdict, damage.what().to_owned(), next(action));
+        return Proposal { verdict, reason: damage.what().to_owned(), next: next(action) };
     }
     // An edit may say of a run that waits in a gate, or is past one, that it is completed.
     let held = held_by(history.state(), outlook.machine).into_iter().next();
@@ -110,31 +119,33 @@ fn find_verdict(
         RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled => {
             let nothing = Next { action: Action::Nothing, phase: None, choices: Vec::new() };
             let why = after_colon(history.end_reason());
-            return (Verdict::Done, format!("the run is {}{why}", state.status), nothing);
+            let reason = format!("the run is {}{why}", state.status);
+            return Proposal { verdict: Verdict::Done, reason, next: nothing };
         }
         RunStatus::Blocked => {
             let reason = state.blocked_reason.as_deref().unwrap_or("no reason was given");
-            return (Verdict::NeedsHuman, format!("blocked: {reason}"), next(Action::ResolveBlocker));
+            return Proposal::needs_human(format!("blocked: {reason}"), next(Action::ResolveBlocker));
         }
         RunStatus::Active => {}
     }
     if let (HoldState::HeldByOther, Some(session)) = (outlook.hold_state, &state.session) {
-        return (Verdict::Held, format!("session {session} holds the run"), next(Action::TakeOver));
+        let reason = format!("session {session} holds the run");
+        return Proposal { verdict: Verdict::Held, reason, next: next(Action::TakeOver) };
     }
     // A command that runs after the decision would take it back, so what the gate's phase requires comes before.
     let mut required = None;
     if let Some((gate, reason)) = undecided(history, outlook.machine, held) {
         required = unproved(history, outlook).into_iter().find(|one| one.phase == gate && !one.is_behind);
         if required.is_none() {
-            return (Verdict::NeedsHuman, reason, Next { action: Action::Decide, phase: Some(gate), choices });
+            return Proposal::needs_human(reason, Next { action: Action::Decide, phase: Some(gate), choices });
         }
     }
     if let Drift::AtPosition(differences) = &outlook.drift {
         let reason = format!("the workflow changed where the run stands: {}", in_words(differences));
-        return (Verdict::Drifted, reason, next(Action::ReviewWorkflow));
+        return Proposal { verdict: Verdict::Drifted, reason, next: next(Action::ReviewWorkflow) };
     }
     if let Some(limit) = limit {
-        return (Verdict::NeedsHuman, limit.reason.clone(), next(Action::RaiseLimit));
+        return Proposal::needs_human(limit.reason.clone(), next(Action::RaiseLimit));
     }
     if let Some(question) = state.questions.last() {
         let who = question.unit.as_ref().map(|unit| format!(" ({unit})")).unwrap_or_default();
@@ -146,40 +157,39 @@ fn find_verdict(
         let waits = if has_all { "has its answers" } else { "waits for an answer" };
         // Before the prompt, which lists may cut.
         let reason = format!("`{}`{who} {waits}{more}: {}", question.step, question.prompt);
-        return (Verdict::NeedsHuman, reason, next(Action::Answer));
+        return Proposal::needs_human(reason, next(Action::Answer));
     }
     // The end of a run closes its questions, and the interview goes on when the run does.
     if let Some(begun) = history.begun_interviews().first() {
         let reason = format!("the interview about {} is not finished", begun.document);
-        return (Verdict::NeedsHuman, reason, next(Action::Answer));
+        return Proposal::needs_human(reason, next(Action::Answer));
     }
     // As a question of a unit: the work beside it does not get what it waits for.
     if let Some(unit) = history.waiting_unit() {
         let reason = format!("{} waits{}", unit.name(), after_colon(unit.message));
-        return (Verdict::NeedsHuman, reason, next(Action::ResolveActivity));
+        return Proposal::needs_human(reason, next(Action::ResolveActivity));
     }
     if let Some(doubt) = in_doubt.first().filter(|doubt| !is_left(history, doubt)) {
-        return reconcile(doubt, phase, choices);
+        return plan_to_reconcile(doubt, phase, choices);
     }
     if let Some((behind, work)) = history.undone_behind().first() {
-        return to_do(history, outlook.machine, behind, work);
+        return undone(history, behind, work, choices_of(outlook.machine, Some(behind)));
     }
-    if let Some(first) = required {
-        return plan_required(outlook.machine, first);
+    match required {
+        Some(first) => plan_required(outlook.machine, first),
+        None => plan_to_go_on(history, outlook, in_doubt.first()),
     }
-    let plan = plan_to_go_on(history, outlook.machine, in_doubt.first());
-    required_before(history, outlook, &plan.2).unwrap_or(plan)
 }
 
 /// The plan to run a command that a phase requires.
-fn plan_required(machine: Option<&Machine>, first: MissingProof) -> VerdictAndNext {
+fn plan_required(machine: Option<&Machine>, first: MissingProof) -> Proposal {
     let reason = first.to_string();
-    let choices = choices(machine, Some(&first.phase));
-    (Verdict::Continue, reason, Next { action: Action::RunCommand, phase: Some(first.phase), choices })
+    let choices = choices_of(machine, Some(&first.phase));
+    Proposal::continues(reason, Next { action: Action::RunCommand, phase: Some(first.phase), choices })
 }
 
 /// The plan to run a command that a phase requires, if nothing else is left to do here, and the run may not go on without.
-fn required_before(history: &History, outlook: &Outlook<'_>, next: &Next) -> Option<VerdictAndNext> {
+fn required_before(history: &History, outlook: &Outlook<'_>, next: &Next) -> Option<Proposal> {
     if !matches!(next.action, Action::StartPhase | Action::ChoosePhase | Action::Complete) {
         return None;
     }
@@ -197,13 +207,20 @@ fn unproved(history: &History, outlook: &Outlook<'_>) -> Vec<MissingProof> {
 }
 
 /// The plan if no person and no earlier work is needed. Does not propose what `complete` would refuse.
-fn plan_to_go_on(history: &History, machine: Option<&Machine>, left: Option<&InDoubt>) -> VerdictAndNext {
+fn plan_to_go_on(history: &History, outlook: &Outlook<'_>, left: Option<&InDoubt>) -> Proposal {
+    let plan = plan_beyond(history, outlook.machine, left);
+    required_before(history, outlook, &plan.next).unwrap_or(plan)
+}
+
+/// As [`plan_to_go_on`], without what phases require.
+fn plan_beyond(history: &History, machine: Option<&Machine>, left: Option<&InDoubt>) -> Proposal {
     let state = &history.state().document().state;
     // With parallel branches, take the one that still has something to do.
     let here = state.positions().find(|here| matches!(state.steps.get(here), Some(status) if !status.is_done()));
     let here = here.or(state.current_phase.as_ref()).cloned();
-    let choices = choices(machine, here.as_ref());
-    let (verdict, reason, next) = plan_next(history, machine, here, choices);
+    let choices = choices_of(machine, here.as_ref());
+    let plan = plan_next(history, machine, here, choices);
+    let next = &plan.next;
     let may_end = match (next.action, machine, &next.phase) {
         (Action::Complete, ..) => true,
         // Where the workflow is not known, the run may end in any phase.
@@ -212,24 +229,19 @@ fn plan_to_go_on(history: &History, machine: Option<&Machine>, left: Option<&InD
         _ => false,
     };
     if !may_end {
-        return (verdict, reason, next);
+        return plan;
     }
     match (left, history.unsettled().first()) {
-        (Some(left), _) => reconcile(left, next.phase, next.choices),
+        (Some(left), _) => plan_to_reconcile(left, plan.next.phase, plan.next.choices),
         (None, Some((behind, work))) if next.choices.is_empty() || next.action == Action::Complete => {
-            to_do(history, machine, behind, work)
+            undone(history, behind, work, choices_of(machine, Some(behind)))
         }
-        _ => (verdict, reason, next),
+        _ => plan,
     }
 }
 
-/// The plan for work that is left to do in a phase that the run has left.
-fn to_do(history: &History, machine: Option<&Machine>, behind: &StateName, work: &PhaseWork<'_>) -> VerdictAndNext {
-    let (verdict, action, reason) = undone(history, behind, work);
-    (verdict, reason, Next { action, phase: Some(behind.clone()), choices: choices(machine, Some(behind)) })
-}
-
-fn reconcile(doubt: &InDoubt, phase: Option<StateName>, choices: Vec<StateName>) -> VerdictAndNext {
+/// The plan to find out how begun work ended.
+fn plan_to_reconcile(doubt: &InDoubt, phase: Option<StateName>, choices: Vec<StateName>) -> Proposal {
     let what = match doubt.number {
         Some(number) => format!("{number} {}", doubt.id),
         None => format!("`{}`", doubt.id),
@@ -239,40 +251,43 @@ fn reconcile(doubt: &InDoubt, phase: Option<StateName>, choices: Vec<StateName>)
         (None, Some(true)) => format!("the process that began {what} still runs"),
         (None, Some(false) | None) => format!("{what} was begun and its outcome is unknown"),
     };
-    (Verdict::Reconcile, reason, Next { action: Action::Reconcile, phase: doubt.phase.clone().or(phase), choices })
+    let next = Next { action: Action::Reconcile, phase: doubt.phase.clone().or(phase), choices };
+    Proposal { verdict: Verdict::Reconcile, reason, next }
 }
 
-/// What to do about a phase whose work is not done.
-fn undone(history: &History, phase: &StateName, work: &PhaseWork<'_>) -> (Verdict, Action, String) {
+/// The plan for a phase whose work is not done.
+fn undone(history: &History, phase: &StateName, work: &PhaseWork<'_>, choices: Vec<StateName>) -> Proposal {
+    let next = |action| Next { action, phase: Some(phase.clone()), choices };
     match (work.status, work.latest) {
         (_, Some(latest)) if work.withdrawn => {
             let reason = format!(
                 "`{phase}` is to be done again: {} {} is not in completed_activities",
                 latest.number, latest.id
             );
-            (Verdict::Continue, Action::WorkPhase, reason)
+            Proposal::continues(reason, next(Action::WorkPhase))
         }
         (StepStatus::Failed, Some(latest)) if !work.reported => {
-            (Verdict::Continue, Action::RetryPhase, format!("{} {} failed in `{phase}`", latest.number, latest.id))
+            let reason = format!("{} {} failed in `{phase}`", latest.number, latest.id);
+            Proposal::continues(reason, next(Action::RetryPhase))
         }
         (StepStatus::Waiting, Some(latest)) if !work.reported => {
             let what = latest.summary.as_deref().unwrap_or("it gave no reason");
             let reason = format!("{} {} is blocked: {what}", latest.number, latest.id);
-            (Verdict::NeedsHuman, Action::ResolveActivity, reason)
+            Proposal::needs_human(reason, next(Action::ResolveActivity))
         }
         (StepStatus::Failed, _) => {
-            (Verdict::Continue, Action::RetryPhase, format!("`{phase}` failed{}", after_colon(history.message(phase))))
+            let reason = format!("`{phase}` failed{}", after_colon(history.message(phase)));
+            Proposal::continues(reason, next(Action::RetryPhase))
         }
-        (StepStatus::Waiting, _) => (
-            Verdict::NeedsHuman,
-            Action::ResolveActivity,
-            format!("`{phase}` waits{}", after_colon(history.message(phase))),
-        ),
+        (StepStatus::Waiting, _) => {
+            let reason = format!("`{phase}` waits{}", after_colon(history.message(phase)));
+            Proposal::needs_human(reason, next(Action::ResolveActivity))
+        }
         (StepStatus::NotStarted, Some(latest)) if latest.status == ActivityStatus::Pending => {
             let reason = format!("{} {} is planned in `{phase}`, and was not begun", latest.number, latest.id);
-            (Verdict::Continue, Action::WorkPhase, reason)
+            Proposal::continues(reason, next(Action::WorkPhase))
         }
-        _ => (Verdict::Continue, Action::WorkPhase, format!("nothing is completed in `{phase}` yet")),
+        _ => Proposal::continues(format!("nothing is completed in `{phase}` yet"), next(Action::WorkPhase)),
     }
 }
 
@@ -290,7 +305,7 @@ fn plan_next(
     machine: Option<&Machine>,
     phase: Option<StateName>,
     choices: Vec<StateName>,
-) -> VerdictAndNext {
+) -> Proposal {
     let Some(here) = phase else {
         let start = Next { action: Action::StartPhase, phase: choices.first().cloned(), choices };
         let complete = Next { action: Action::Complete, phase: None, choices: Vec::new() };
@@ -303,22 +318,21 @@ fn plan_next(
             UnitsAlone::Open(units) => (format!("only units report; not done: {}", units.join(", ")), start),
             UnitsAlone::No => ("the run has not entered a phase yet".to_owned(), start),
         };
-        return (Verdict::Continue, reason, next);
+        return Proposal::continues(reason, next);
     };
     let work = history.work(&here);
     if history.gate(&here) == Some(GateStatus::Rejected) {
         let why = after_colon(history.rejection(&here));
         let reason = format!("a person rejected what was done before `{here}` is left{why}");
-        return (Verdict::Continue, reason, Next { action: Action::WorkPhase, phase: Some(here), choices });
+        return Proposal::continues(reason, Next { action: Action::WorkPhase, phase: Some(here), choices });
     }
     let is_worked = is_strict(machine) && work.is_worked();
     if !work.is_done() && !is_worked {
-        let (verdict, action, reason) = undone(history, &here, &work);
-        return (verdict, reason, Next { action, phase: Some(here), choices });
+        return undone(history, &here, &work, choices);
     }
     let Some(machine) = machine else {
         let reason = format!("`{here}` is done; no definition says what follows");
-        return (Verdict::Continue, reason, Next { action: Action::ChoosePhase, phase: Some(here), choices });
+        return Proposal::continues(reason, Next { action: Action::ChoosePhase, phase: Some(here), choices });
     };
     let (action, phase, reason) = match (machine.usual_next(&here), machine.is_terminal(&here)) {
         (Some(next), false) => {
@@ -333,7 +347,7 @@ fn plan_next(
         }
         _ => (Action::Complete, Some(here.clone()), format!("`{here}` is done and is the last phase")),
     };
-    (Verdict::Continue, reason, Next { action, phase, choices })
+    Proposal::continues(reason, Next { action, phase, choices })
 }
 
 /// Whether a run cannot end by the work of its units alone.
@@ -341,7 +355,8 @@ fn asks_for_phases(machine: &Machine) -> bool {
     machine.is_phases() || !machine.requires().is_empty() || !machine.gates().is_empty()
 }
 
-fn choices(machine: Option<&Machine>, phase: Option<&StateName>) -> Vec<StateName> {
+/// The phases that may follow `phase`, or with which a run may begin.
+fn choices_of(machine: Option<&Machine>, phase: Option<&StateName>) -> Vec<StateName> {
     match (machine, phase) {
         (Some(machine), Some(phase)) => machine.next_of(phase),
         (Some(machine), None) => machine.initial().to_vec(),
