@@ -487,7 +487,7 @@ fn what_was_decided_at_a_gate_counts_in_a_fork_unless_the_run_had_ended_there() 
 /// What random runs hardly ever do: something that would be left out counts for what is kept.
 #[test]
 fn what_counts_for_something_that_a_recap_keeps_is_kept_as_well() {
-    use ActivityStatus::{Failed, Passed, Running};
+    use ActivityStatus::{Blocked, Failed, Passed, Pending, Running};
     let deed = |phase, id, status, onwards, settles| Deed::Record { id, phase, status, onwards, settles, ran: Ran::No };
     let record_in = |phase, id, status| deed(phase, id, status, false, None);
     let record = |id, status| record_in(None, id, status);
@@ -513,7 +513,19 @@ fn what_counts_for_something_that_a_recap_keeps_is_kept_as_well() {
     // What passed in a phase is withdrawn, begun again there, and passed in another one meanwhile.
     let mut passed_elsewhere = vec![record("a", Passed), onwards(), record("a", Passed), record("a", Running)];
     passed_elsewhere.extend([Deed::TakeOff(0), others(None), record_in(Some(0), "a", Running), others(None)]);
+    // A command that was planned in another phase passes here, and is planned once more later on.
+    let planned =
+        |phase, ran| Deed::Record { id: "c", phase: Some(phase), status: Pending, onwards: false, settles: None, ran };
+    let mut planned_again = vec![record("a", Passed), onwards(), planned(2, Ran::Own), record("c", Passed)];
+    planned_again.extend([Deed::Others(RECENT, None, Ran::No), planned(3, Ran::No)]);
+    // A named command that was blocked passes, and is done once more in the next phase.
+    let ran = Ran::Named("test");
+    let blocked = Deed::Record { id: "c", phase: None, status: Blocked, onwards: false, settles: None, ran };
+    let mut blocked_before = vec![blocked, record("c", Passed), Deed::Others(RECENT, None, Ran::No)];
+    blocked_before.extend([deed(Some(1), "c", Passed, true, None), record("a", Pending), record("a", Passed)]);
     let plays = [
+        ("debug", planned_again),
+        ("build", blocked_before),
         ("start-issue", passed_elsewhere),
         ("debug", withdrawn),
         ("debug", settled),
@@ -691,12 +703,12 @@ fn a_digest_of_another_recap_is_found_by_verify_and_misleads_no_reader() {
     long_run(&sandbox, 40);
     let wanted = told(&sandbox)[0].clone();
     // A version that left out something else named it.
-    for digest in ["10-00000000", "1:10-00000000", "9:10-00000000"] {
+    for digest in ["10-00000000", "1:10-00000000", "10:10-00000000"] {
         name_another_recap(&sandbox, digest);
         sandbox.inside(["verify", "r1"]).ok();
         assert_eq!(told(&sandbox)[0], wanted);
     }
-    name_another_recap(&sandbox, "10:10-00000000");
+    name_another_recap(&sandbox, "11:10-00000000");
     let report = sandbox.inside(["verify", "r1", "--json"]).exits(65).json();
     let why = &report["differences"][0]["why"];
     assert_eq!(why, "the recap of the run up to here has another digest", "{report}");

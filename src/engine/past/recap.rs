@@ -5,7 +5,7 @@
 //! last ones; of everything else, what is open or decided. That event has the digest of the recap, as it has that of
 //! `run.yaml`, and a reader ignores a recap whose digest no event has. The fold of the events behind it gives the history
 //! that the whole log gives, as far as [`resume`](crate::engine::resume) and the commands around it ask: a recap of a recap
-//! and of the events behind it is the recap of the whole log.  What a person or a repair does to the past cannot be told
+//! and of the events behind it is the recap of the whole log. What a person or a repair does to the past cannot be told
 //! that way: then the whole log is read.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +23,7 @@ use crate::model::{
 
 /// The version of the form in which a recap is kept. Increase it when the form or what it leaves out changes: what another
 /// version made is neither read nor compared. Version 1 stood in no digest.
-const VERSION: u64 = 10;
+const VERSION: u64 = 11;
 /// How many of the last entries of `completed_activities` a recap keeps.
 pub const RECENT: usize = 20;
 
@@ -187,11 +187,12 @@ impl<'h> LatestRecords<'h> {
     fn add_later(&self, at: usize, attempts: &[Attempt], counted: &BTreeSet<Number>, more: &mut Vec<usize>) {
         let kept = &attempts[at];
         let id = kept.id.as_str();
+        let id_in_phase = (kept.phase.as_ref(), id);
         more.extend(self.of_id.get(id));
+        more.extend(self.in_phase.get(&id_in_phase));
         if kept.is_good(counted) {
             return;
         }
-        let id_in_phase = (kept.phase.as_ref(), id);
         more.extend(self.settlers.get(&id_in_phase).filter(|&&settler| settler > at));
         // Whether a person withdrew the work, or only this record of it.
         if kept.status.is_completed() {
