@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::model::{Execution, TreeSnapshot, named};
+use crate::model::{Execution, IgnoreRules, TreeSnapshot, named};
 
 /// How many paths that changed are named.
 const CHANGED: usize = 1000;
@@ -94,6 +94,12 @@ pub trait CheckoutFiles {
     /// Why that is not known.
     fn snapshot(&self) -> Result<&TreeSnapshot, String>;
 
+    /// Which checkout on which machine this is, if it is known.
+    fn place(&self) -> Option<String>;
+
+    /// By what git leaves files out, if that is known.
+    fn ignore_rules(&self) -> Option<&IgnoreRules>;
+
     /// What tells the content of a path from another one, as in [`TreeSnapshot::changed`].
     fn mark(&self, path: &str) -> String;
 
@@ -134,7 +140,7 @@ fn state_of_files(exec: &Execution, now: &dyn CheckoutFiles) -> EvidenceState {
         Err(why) => return EvidenceState::unknown(why),
     };
     match now.sha256() {
-        Ok(present) if before.sha256 == present => return EvidenceState::fresh(),
+        Ok(present) if before.sha256 == present => return same_files(before, now),
         Ok(_) => {}
         Err(why) => return EvidenceState::unknown(why),
     }
@@ -156,6 +162,20 @@ fn state_of_files(exec: &Execution, now: &dyn CheckoutFiles) -> EvidenceState {
     let is_told = more_changed || !changed.is_empty();
     let unknown = if is_told { "" } else { ", and git does not tell which" };
     EvidenceState::stale(format!("the files changed since it was run{unknown}"), (changed, more_changed))
+}
+
+/// All files that git lists are the same. Here others may have been hidden from it since; in another checkout other rules are in force
+/// anyway.
+fn same_files(before: &TreeSnapshot, now: &dyn CheckoutFiles) -> EvidenceState {
+    let (Some(then), Some(here)) = (&before.ignore_rules, now.ignore_rules()) else { return EvidenceState::fresh() };
+    let differing = then.differing(here);
+    if differing.is_empty() || now.place().as_ref() != Some(&before.place) {
+        return EvidenceState::fresh();
+    }
+    let what = differing.join(" and ");
+    EvidenceState::unknown(format!(
+        "what git ignores here has changed since it was run: look at {what}, and run it again"
+    ))
 }
 
 /// Evidence from another checkout: filters and line ends may differ there, so its files are compared by their commits.
@@ -231,4 +251,84 @@ fn differing_from(commit: &str, paths: BTreeSet<String>, now: &dyn CheckoutFiles
         }
     }
     (differing, is_cut)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// A checkout with these files, in which git ignores by these rules.
+    struct Checkout {
+        now: TreeSnapshot,
+        rules: Option<IgnoreRules>,
+    }
+
+    impl CheckoutFiles for Checkout {
+        fn sha256(&self) -> Result<&str, String> {
+            Ok(&self.now.sha256)
+        }
+
+        fn snapshot(&self) -> Result<&TreeSnapshot, String> {
+            Ok(&self.now)
+        }
+
+        fn place(&self) -> Option<String> {
+            Some(self.now.place.clone())
+        }
+
+        fn ignore_rules(&self) -> Option<&IgnoreRules> {
+            self.rules.as_ref()
+        }
+
+        fn mark(&self, _path: &str) -> String {
+            String::new()
+        }
+
+        fn between(&self, _one: &str, _other: &str) -> Option<Vec<String>> {
+            Some(Vec::new())
+        }
+
+        fn as_in(&self, _commit: &str, _paths: &[&str]) -> Option<BTreeSet<String>> {
+            None
+        }
+    }
+
+    /// What is told of a command that was run on `before`, where the files are `now`.
+    fn told(before: &Value, now: &Value) -> (Freshness, String) {
+        let exec = json!({
+            "argv": ["true"], "dir": ".", "started_at": "2026-12-01T00:00:00Z", "before": before,
+        });
+        let exec: Execution = serde_json::from_value(exec).unwrap();
+        let now: TreeSnapshot = serde_json::from_value(now.clone()).unwrap();
+        let state = evidence_state(&exec, &Checkout { rules: now.ignore_rules.clone(), now });
+        (state.freshness, state.why.unwrap_or_default())
+    }
+
+    #[test]
+    fn rules_by_which_git_ignores_are_compared_in_one_checkout_and_where_they_were_noted() {
+        let of = |place: &str, rules: Value| {
+            let mut tree = json!({ "sha256": "a", "files": 1, "place": place });
+            if !rules.is_null() {
+                tree["ignore_rules"] = rules;
+            }
+            tree
+        };
+        let (none, some) = (json!({}), json!({ "info_exclude": "x", "gitignore": "y" }));
+        let here = |rules: &Value| of("here", rules.clone());
+        let (freshness, why) = told(&here(&none), &here(&some));
+        assert_eq!(freshness, Freshness::Unknown);
+        assert!(why.contains("look at .git/info/exclude and a .gitignore that git does not list, and"), "{why}");
+        assert_eq!(told(&here(&some), &here(&none)).0, Freshness::Unknown);
+        for (before, now) in [
+            (here(&some), here(&some)),
+            (here(&none), here(&none)),
+            // An earlier version noted none; in another checkout others are in force.
+            (here(&Value::Null), here(&some)),
+            (here(&some), of("there", none.clone())),
+        ] {
+            assert_eq!(told(&before, &now), (Freshness::Fresh, String::new()), "{before} {now}");
+        }
+    }
 }

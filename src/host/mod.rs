@@ -50,7 +50,7 @@ pub(crate) use env::secrets;
 pub use exec::{CutShort, Execute, ExecuteEnd, ExecuteOutput, ExecutedCommand};
 pub use git::{
     AskedForChanges, AskedForFiles, BareRepository, CommitCopy, Git, Head, IndexedFile, IndexedFiles, MessageOf,
-    NamedObject, PushOutcome, RefChange, TreeChanges, TreeFiles, WorkingTree, is_commit_id,
+    NamedObject, PushOutcome, RefChange, TreeChanges, TreeFiles, UnlistedRules, WorkingTree, is_commit_id,
 };
 pub(crate) use git::{GitFacts, GitRef, is_own_path};
 #[cfg(feature = "network")]

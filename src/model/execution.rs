@@ -152,6 +152,37 @@ pub struct TreeSnapshot {
     /// What the digest names and does not cover.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub not_covered: Vec<NotCovered>,
+    /// By what git left files out; none outside of git, and in evidence of versions that did not note it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ignore_rules: Option<IgnoreRules>,
+}
+
+/// The rules by which git ignores files and that are in none of the files that a tree's digest covers: a digest of each kind, none
+/// without rules.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IgnoreRules {
+    /// Those of `info/exclude`, of the repository and its submodules.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub info_exclude: Option<String>,
+    /// Those of the file that `core.excludesFile` names, or of the one that git reads otherwise.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub excludes_file: Option<String>,
+    /// Those of each `.gitignore` that is ignored itself, or that only the index has.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub gitignore: Option<String>,
+}
+
+impl IgnoreRules {
+    /// Which kinds differ in `other`, in words.
+    #[must_use]
+    pub fn differing(&self, other: &Self) -> Vec<&'static str> {
+        let kinds = [
+            (&self.info_exclude, &other.info_exclude, ".git/info/exclude"),
+            (&self.excludes_file, &other.excludes_file, "the file of core.excludesFile"),
+            (&self.gitignore, &other.gitignore, "a .gitignore that git does not list"),
+        ];
+        kinds.into_iter().filter(|(one, other, _)| one != other).map(|(_, _, name)| name).collect()
+    }
 }
 
 /// A path whose content a tree's digest does not cover.

@@ -40,7 +40,7 @@ pub use event::{
     Event, EventKind, FieldChange, RunAdopted, RunChanges, RunClaimed, RunForked, RunStarted, SessionEnded,
     StatusChange, UnknownEvent, WorkflowAdopted,
 };
-pub use execution::{Execution, ExecutionEnd, NotCovered, TreeSnapshot};
+pub use execution::{Execution, ExecutionEnd, IgnoreRules, NotCovered, TreeSnapshot};
 pub(crate) use flaw::Flaw;
 pub use gate::{APPROVAL, Approval, DecidedAt, Gate, GateStatus, LastSeen, UnsettledActivity};
 pub use help::Help;

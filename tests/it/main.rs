@@ -49,6 +49,7 @@ mod hostile_documents;
 mod hostile_names;
 mod hostile_paths;
 mod hostile_trees;
+mod ignored;
 mod images;
 mod inputs;
 mod interview_pads;

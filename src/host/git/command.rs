@@ -47,6 +47,9 @@ pub(super) const FOREIGN: &[&str] = &[
     "GIT_ATTR_SOURCE",
 ];
 
+/// Variables that configure git. Who asks would decide which files are there: `core.excludesFile` hides some.
+const CONFIGURING: [&str; 3] = ["GIT_CONFIG", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS"];
+
 /// The `git` program.
 #[derive(Debug, Clone)]
 pub struct Git {
@@ -136,7 +139,7 @@ impl Git {
             // command here starts what such a repository configures.
             .args(["-c", "safe.directory=*"])
             .args(question);
-        for variable in FOREIGN {
+        for variable in FOREIGN.iter().chain(&CONFIGURING) {
             command.env_remove(variable);
         }
         command.envs(QUIET.iter().copied());

@@ -9,7 +9,10 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use sha2::{Digest as _, Sha256};
+
 use crate::host::git::command::{Git, check_commit_id};
+use crate::host::git::ignores::UnlistedRules;
 use crate::host::git::indexed::{IndexedFiles, listed};
 use crate::host::git::running::{GitAnswer, RunningGit, Silence, reason};
 use crate::host::git::tree::{
@@ -27,6 +30,8 @@ const TRACKED: [&str; 3] = ["-s", "-v", "-c"];
 const TRACKED_WITH_TIMES: [&str; 4] = ["-s", "-v", "-c", "--debug"];
 /// Every untracked file that is not ignored, marked as such.
 const UNTRACKED: [&str; 3] = ["-v", "-o", "--exclude-standard"];
+/// The name of a file of rules by which git ignores others.
+const RULES: &str = ".gitignore";
 /// What git says of an untracked directory that it cannot read.
 const CLOSED: &[u8] = b"warning: could not open directory '";
 
@@ -45,6 +50,8 @@ pub struct TreeFiles {
     pub commit: Option<String>,
     /// Files whose changes git does not tell: those that the index hides, which need not exist, and untracked ones in submodules.
     pub hidden: Vec<Vec<u8>>,
+    /// By what files were left out that git ignores.
+    pub rules: UnlistedRules,
     /// Whether a submodule is not what its commit says, or git cannot look at something.
     is_hidden: bool,
 }
@@ -54,8 +61,9 @@ pub struct TreeFiles {
 pub struct AskedForFiles {
     git: Git,
     found: TreeFiles,
-    // Dropped before the directory that it uses.
+    // Dropped before the directory that they use.
     asked: RunningGit,
+    excludes_file: RunningGit,
     apart: Apart,
 }
 
@@ -98,8 +106,10 @@ impl Git {
     ) -> Result<Option<(TreeFiles, TreeChanges)>, String> {
         let Some((git, found)) = self.no_files_yet(dir)? else { return Ok(None) };
         let changes = git.start_listing(dir, own.to_vec(), state(), true)?;
+        let excludes_file = git.ask_for_excludes_file(&changes.apart)?;
         let mut walk = FilesWalk::of(&git, found, &changes.apart, &TRACKED)?;
         walk.take_all(&changes.apart, own, &TRACKED)?;
+        git.note_rules(&mut walk.found.rules, (&changes.apart, b""), excludes_file, walk.deadline)?;
         // It looks for untracked files anyway, so the directories are walked once.
         let changes = changes.listed()?;
         if changes.is_cut {
@@ -126,7 +136,8 @@ impl Git {
         let Some((git, found)) = self.no_files_yet(dir)? else { return Ok(None) };
         let apart = git.apart(dir, state(), Instant::now() + LISTING)?;
         let asked = ask_all(&git, &apart, own, &[&TRACKED[..], &UNTRACKED].concat())?;
-        Ok(Some(AskedForFiles { git, found, asked, apart }))
+        let excludes_file = git.ask_for_excludes_file(&apart)?;
+        Ok(Some(AskedForFiles { git, found, asked, excludes_file, apart }))
     }
 
     /// How these files, which [`Self::ask_for_files`] brought, differ from the commit.
@@ -174,9 +185,10 @@ impl AskedForFiles {
     /// # Errors
     /// Why git cannot tell, in one line.
     pub fn answer(self) -> Result<TreeFiles, String> {
-        let Self { git, found, asked, apart } = self;
+        let Self { git, found, asked, excludes_file, apart } = self;
         let mut walk = FilesWalk::of(&git, found, &apart, &TRACKED)?;
         walk.take(&apart, b"", asked, DEPTH)?;
+        git.note_rules(&mut walk.found.rules, (&apart, b""), excludes_file, walk.deadline)?;
         Ok(walk.found())
     }
 }
@@ -286,6 +298,10 @@ impl<'g> FilesWalk<'g> {
             if listed.is_hidden || (listed.is_untracked && !prefix.is_empty()) {
                 self.found.hidden.push([prefix, listed.path].concat());
             }
+            if listed.is_skipped && Path::new(OsStr::from_bytes(listed.path)).ends_with(RULES) {
+                let rules = &mut self.found.rules.only_indexed;
+                rules.insert([prefix, listed.path].concat(), Sha256::digest(listed.entry).into());
+            }
         }
         if self.tracked == TRACKED_WITH_TIMES {
             self.indexed.push(IndexedFiles { prefix: prefix.to_owned(), list: answer.out });
@@ -331,8 +347,12 @@ impl<'g> FilesWalk<'g> {
             self.found.nested.push(whole);
             return Ok(());
         }
+        let prefix = [&whole[..], b"/"].concat();
         let asked = ask_all(self.git, &inner, &[], &[self.tracked, &UNTRACKED].concat()).map_err(in_submodule)?;
-        self.take(&inner, &[&whole[..], b"/"].concat(), asked, depth - 1).map_err(in_submodule)
+        let excludes_file = self.git.ask_for_excludes_file(&inner).map_err(in_submodule)?;
+        self.take(&inner, &prefix, asked, depth - 1).map_err(in_submodule)?;
+        let rules = &mut self.found.rules;
+        self.git.note_rules(rules, (&inner, &prefix), excludes_file, self.deadline).map_err(in_submodule)
     }
 
     /// Takes the untracked files that `git status` lists.

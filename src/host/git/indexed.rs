@@ -87,8 +87,10 @@ pub(super) struct ListedPath<'o> {
     pub(super) is_submodule: bool,
     /// Whether git does not look at the file when it is asked for changes.
     pub(super) is_hidden: bool,
+    /// Whether the index says that the file is not on the disk.
+    pub(super) is_skipped: bool,
     /// What git says of it, for `update-index`.
-    entry: &'o [u8],
+    pub(super) entry: &'o [u8],
 }
 
 /// `H 100644 <object> 0<TAB>path`, or `? path` for an untracked one. Before it the times of the last one may stand.
@@ -96,13 +98,22 @@ pub(super) fn listed(entry: &[u8]) -> Option<ListedPath<'_>> {
     let (_, entry) = split_times(entry);
     let (tag, rest) = (entry.first()?, entry.get(2..)?);
     if *tag == b'?' {
-        return Some(ListedPath { path: rest, is_untracked: true, is_submodule: false, is_hidden: false, entry: rest });
+        let nothing = ListedPath {
+            path: rest,
+            is_untracked: true,
+            is_submodule: false,
+            is_hidden: false,
+            is_skipped: false,
+            entry: rest,
+        };
+        return Some(nothing);
     }
     let tab = memchr::memchr(b'\t', rest)?;
     // A lower case letter is for `assume-unchanged`, and `S` for `skip-worktree`.
-    let is_hidden = tag.is_ascii_lowercase() || *tag == b'S';
+    let is_skipped = tag.eq_ignore_ascii_case(&b'S');
+    let is_hidden = tag.is_ascii_lowercase() || is_skipped;
     let is_submodule = rest.starts_with(b"160000 ");
-    Some(ListedPath { path: &rest[tab + 1..], is_untracked: false, is_submodule, is_hidden, entry: rest })
+    Some(ListedPath { path: &rest[tab + 1..], is_untracked: false, is_submodule, is_hidden, is_skipped, entry: rest })
 }
 
 /// Splits the times of a file, if they stand there, from what follows them.

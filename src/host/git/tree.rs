@@ -112,7 +112,7 @@ pub(super) struct Apart {
     shows_all: bool,
     /// Where the user's state directory is, for submodules.
     pub(super) state: Option<PathBuf>,
-    _common: Common,
+    common: Common,
 }
 
 /// An entry in the output of `git status`.
@@ -287,7 +287,7 @@ impl Git {
             ("GIT_COMMON_DIR", own.path().as_os_str().to_owned()),
             ("GIT_WORK_TREE", top.as_os_str().to_owned()),
         ];
-        Ok(Apart { top, variables, ignored, shows_all: false, state, _common: own })
+        Ok(Apart { top, variables, ignored, shows_all: false, state, common: own })
     }
 
     /// The settings that `git config -z --get-regexp` prints.
@@ -310,6 +310,11 @@ impl Git {
 }
 
 impl Apart {
+    /// The directory that git takes for the one that all worktrees share.
+    pub(super) fn common(&self) -> &Path {
+        self.common.path()
+    }
+
     /// Options of git before a command.
     fn strict(&self) -> &'static [&'static str] {
         if self.shows_all { &STRICT } else { &[] }

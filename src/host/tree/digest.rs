@@ -1,8 +1,8 @@
 //! The digest of all files of a tree.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::fd::AsFd as _;
-use std::path::Path;
 use std::thread;
 
 use sha2::{Digest as _, Sha256};
@@ -22,6 +22,8 @@ const MANY: usize = 2000;
 const PART: usize = 32 << 10;
 /// The most threads.
 const THREADS: usize = 8;
+/// The name of a file of rules by which git ignores others.
+const RULES: &str = ".gitignore";
 /// How many hexadecimal digits tell two contents of one path apart.
 const SHORT: usize = 16;
 
@@ -32,6 +34,16 @@ pub struct Tree {
     entries: Vec<(Vec<u8>, Content)>,
     /// When each was last changed, if it was read.
     changed: Vec<Option<FileTime>>,
+    /// What each `.gitignore` beside them has that git does not list.
+    pub(super) rules: BTreeMap<Vec<u8>, [u8; 32]>,
+}
+
+/// What was found of some of the files.
+#[derive(Default)]
+struct FoundFiles<'l> {
+    files: Vec<FoundPath<'l>>,
+    /// As in a [`Tree`].
+    rules: BTreeMap<Vec<u8>, [u8; 32]>,
 }
 
 /// A path with what was found there.
@@ -45,7 +57,7 @@ struct FoundPath<'l> {
 #[must_use]
 pub fn read_tree(listed: &TreeFiles, known: &KnownTree<'_>, began: Option<DiskTime>) -> (Tree, Option<Vec<u8>>) {
     let known = &known.files;
-    let mut found = look_at_all(&listed.top, &listed.files, known);
+    let FoundFiles { files: mut found, rules } = look_at_all(listed, known);
     for (paths, why) in [(&listed.nested, NESTED), (&listed.unreadable, UNREADABLE)] {
         for path in paths {
             found.push(FoundPath { path, file: ReadFile::not_covered(why) });
@@ -55,7 +67,7 @@ pub fn read_tree(listed: &TreeFiles, known: &KnownTree<'_>, began: Option<DiskTi
     let next = next_cache(&found, known.len(), began);
     let changed = found.iter().map(|found| found.file.stamp.map(|stamp| stamp.changed)).collect();
     let entries = found.into_iter().map(|found| (found.path.to_owned(), found.file.content)).collect();
-    (Tree { entries, changed }, next)
+    (Tree { entries, changed, rules }, next)
 }
 
 /// The cache for the next look, if it is another one than that of `known` files.
@@ -80,34 +92,38 @@ fn next_cache(found: &[FoundPath<'_>], known: usize, began: Option<DiskTime>) ->
     Some(next.into_bytes())
 }
 
-fn look_at_all<'l>(top: &Path, files: &'l [Vec<u8>], known: &[KnownFile<'_>]) -> Vec<FoundPath<'l>> {
+fn look_at_all<'l>(listed: &'l TreeFiles, known: &[KnownFile<'_>]) -> FoundFiles<'l> {
+    let files = &listed.files[..];
     let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS);
     if files.len() < MANY || threads == 1 {
-        return look_at(top, files, known);
+        return look_at(listed, files, known);
     }
     let part = files.len().div_ceil(threads);
-    let mut found = Vec::with_capacity(files.len());
+    let mut found = FoundFiles::default();
     thread::scope(|scope| {
         let mut helpers = Vec::new();
         for files in files.chunks(part) {
-            let helper = thread::Builder::new().spawn_scoped(scope, || look_at(top, files, known));
+            let helper = thread::Builder::new().spawn_scoped(scope, || look_at(listed, files, known));
             helpers.push((files, helper));
         }
         for (files, helper) in helpers {
             match helper.map(thread::ScopedJoinHandle::join) {
-                Ok(Ok(part)) => found.extend(part),
+                Ok(Ok(part)) => found.add(part),
                 // No thread could be had, so this one does its work.
-                _ => found.extend(look_at(top, files, known)),
+                _ => found.add(look_at(listed, files, known)),
             }
         }
     });
     found
 }
 
-fn look_at<'l>(top: &Path, files: &'l [Vec<u8>], known: &[KnownFile<'_>]) -> Vec<FoundPath<'l>> {
+/// Looks at `files`, which are some of those listed.
+fn look_at<'l>(listed: &TreeFiles, files: &'l [Vec<u8>], known: &[KnownFile<'_>]) -> FoundFiles<'l> {
     let mut known = KnownFiles::of(known);
-    let mut directories = DirectoriesAbove::of(top);
-    let mut found = Vec::with_capacity(files.len());
+    let mut directories = DirectoriesAbove::of(&listed.top);
+    let mut found = FoundFiles { files: Vec::with_capacity(files.len()), rules: BTreeMap::new() };
+    // There are rules at the top also where all files are ignored.
+    found.note_rules(&mut directories, listed);
     for path in files {
         let known = known.find(path);
         let file = match directories.lead_to(path) {
@@ -117,10 +133,38 @@ fn look_at<'l>(top: &Path, files: &'l [Vec<u8>], known: &[KnownFile<'_>]) -> Vec
             DirectoryAbove::Closed => Some(ReadFile::not_covered(UNREADABLE)),
         };
         if let Some(file) = file {
-            found.push(FoundPath { path, file });
+            found.files.push(FoundPath { path, file });
         }
+        found.note_rules(&mut directories, listed);
     }
     found
+}
+
+impl<'l> FoundFiles<'l> {
+    fn add(&mut self, mut other: FoundFiles<'l>) {
+        self.files.append(&mut other.files);
+        self.rules.append(&mut other.rules);
+    }
+
+    /// Notes what git ignores by files that it does not list, in the directories that were entered.
+    fn note_rules(&mut self, directories: &mut DirectoriesAbove, listed: &TreeFiles) {
+        for (within, dir) in directories.entered() {
+            let mut path = within.to_owned();
+            if !within.is_empty() {
+                path.push(b'/');
+            }
+            path.extend(RULES.as_bytes());
+            if listed.files.binary_search(&path).is_ok() {
+                continue;
+            }
+            if let Some(ReadFile { content: Content::Covered(_, digest), stamp: Some(stamp), .. }) =
+                look(dir.as_fd(), OsStr::new(RULES), |_| None)
+                && stamp.len > 0
+            {
+                self.rules.insert(path, digest);
+            }
+        }
+    }
 }
 
 /// Whether git sees an edit of a file by its change time and that in the index, which has the last 32 bits of its second.

@@ -3,6 +3,8 @@
 //! Each is opened in the one above it. So no link leads out of the tree, and for each file the system looks up one name and not
 //! a whole path.
 
+use std::iter::once;
+use std::mem::replace;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
@@ -30,11 +32,13 @@ pub(super) enum DirectoryAbove {
 pub(super) struct DirectoriesAbove {
     top: DirectoryAbove,
     below: Vec<(Vec<u8>, DirectoryAbove)>,
+    /// How many of them, from the top, [were given](Self::entered).
+    given: usize,
 }
 
 impl DirectoriesAbove {
     pub(super) fn of(top: &Path) -> Self {
-        Self { top: opened(open(top, PASSED, Mode::empty())), below: Vec::new() }
+        Self { top: opened(open(top, PASSED, Mode::empty())), below: Vec::new(), given: 0 }
     }
 
     /// The directory of the file at `path`. Paths that are sorted open each directory once.
@@ -44,6 +48,7 @@ impl DirectoriesAbove {
                 break;
             }
             self.below.pop();
+            self.given = self.given.min(self.below.len() + 1);
         }
         let mut from = self.below.last().map_or(0, |(dir, _)| dir.len() + 1);
         while let Some(len) = memchr::memchr(b'/', &path[from..]) {
@@ -58,6 +63,16 @@ impl DirectoriesAbove {
             from += len + 1;
         }
         self.last()
+    }
+
+    /// The open directories on the way to the last path that were not given before, from the top on.
+    pub(super) fn entered(&mut self) -> impl Iterator<Item = (&[u8], &OwnedFd)> {
+        let given = replace(&mut self.given, self.below.len() + 1);
+        let all = once((&b""[..], &self.top)).chain(self.below.iter().map(|(path, dir)| (&path[..], dir)));
+        all.skip(given).filter_map(|(path, dir)| match dir {
+            DirectoryAbove::Open(dir) => Some((path, dir)),
+            DirectoryAbove::Gone | DirectoryAbove::Closed => None,
+        })
     }
 
     fn last(&self) -> &DirectoryAbove {

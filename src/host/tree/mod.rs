@@ -7,6 +7,7 @@ mod cache;
 mod digest;
 mod directories;
 mod entry;
+mod ignored;
 mod input;
 mod path;
 mod place;

@@ -9,7 +9,7 @@ use crate::engine::{
 };
 use crate::host::is_own_path;
 use crate::machine::Requirement;
-use crate::model::{ActivityStatus, Number, TreeSnapshot};
+use crate::model::{ActivityStatus, IgnoreRules, Number, TreeSnapshot};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
 use crate::runs::open::kept::{EvidenceSource, EvidenceSources, files_here};
@@ -205,6 +205,14 @@ impl CheckoutFiles for PresentCheckout<'_> {
     fn snapshot(&self) -> std::result::Result<&TreeSnapshot, String> {
         let read = self.files.as_ref().map_err(Clone::clone)?;
         self.snapshot.get_or_init(|| read.compared(self.project)).as_ref().map_err(Clone::clone)
+    }
+
+    fn place(&self) -> Option<String> {
+        Some(self.files.as_ref().ok()?.place())
+    }
+
+    fn ignore_rules(&self) -> Option<&IgnoreRules> {
+        self.files.as_ref().ok()?.ignore_rules.as_ref()
     }
 
     fn mark(&self, path: &str) -> String {

@@ -8,7 +8,7 @@ use crate::host::{
     AskedForFiles, InputFiles, InputGlobs, KnownTree, TREE_CACHE_BEGINS, Tree, TreeChanges, TreeFiles, checkout_place,
     is_own_path, read_tree,
 };
-use crate::model::{NotCovered, TreeSnapshot};
+use crate::model::{IgnoreRules, NotCovered, TreeSnapshot};
 use crate::runs::context::OpenedProject;
 use crate::runs::open::own_files::{below_top, own_directories, own_of_others};
 use crate::runs::user_state::git_state;
@@ -47,6 +47,8 @@ pub(in crate::runs) struct FilesRead {
     pub(in crate::runs) files: Tree,
     /// The digest of all.
     pub(in crate::runs) sha256: String,
+    /// By what git left files out; none outside of a repository.
+    pub(in crate::runs) ignore_rules: Option<IgnoreRules>,
     unmatched: Vec<String>,
 }
 
@@ -110,7 +112,8 @@ impl FilesRead {
             let _ = project.keep_tree_cache(which, &cache);
         }
         let sha256 = files.sha256();
-        Ok(Self { listed, is_outside, own, added, files, sha256, unmatched })
+        let ignore_rules = (!is_outside).then(|| files.ignore_rules(&listed.rules, &own));
+        Ok(Self { listed, is_outside, own, added, files, sha256, ignore_rules, unmatched })
     }
 
     /// Asks git how they differ from the commit.
@@ -124,6 +127,11 @@ impl FilesRead {
         let (cx, root) = (&project.cx, project.root());
         let changes = cx.git.tree_changes(&self.listed, &self.own, || git_state(cx, root))?;
         self.snapshot(project, changes)
+    }
+
+    /// Which checkout on which machine this is.
+    pub(in crate::runs) fn place(&self) -> String {
+        checkout_place(&self.listed.top)
     }
 
     fn snapshot(&self, project: &OpenedProject, mut changes: TreeChanges) -> Result<TreeSnapshot, String> {
@@ -156,10 +164,11 @@ impl FilesRead {
             commit: self.listed.commit.clone(),
             // Another checkout of the commit does not have what only globs name.
             clean: changes.is_clean && is_whole && self.added.is_empty(),
-            place: checkout_place(&self.listed.top),
+            place: self.place(),
             changed: changed.into_iter().collect(),
             more_changed: changes.more || is_cut,
             not_covered,
+            ignore_rules: self.ignore_rules.clone(),
         })
     }
 
