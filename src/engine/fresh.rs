@@ -183,11 +183,19 @@ fn elsewhere(before: &TreeSnapshot, present: &TreeSnapshot, now: &dyn CheckoutFi
     let (Some(then), Some(here)) = (&before.commit, &present.commit) else {
         return EvidenceState::unknown("it was run in another place, on files that are in no commit");
     };
-    if !before.clean || !present.clean {
-        let what = if before.clean { "this one" } else { "that one" };
-        return EvidenceState::unknown(format!(
-            "it was run in another checkout, and {what} has changes that are in no commit"
-        ));
+    let again = "run `git status` there, and the command again";
+    for (tree, which, mend) in [(before, "that one", again), (present, "this one", "run `git status` here")] {
+        if tree.clean {
+            continue;
+        }
+        let why = if tree.needs_filter {
+            format!(
+                "whether {which} has changes cannot be told without the filter that its repository configures: {mend}"
+            )
+        } else {
+            format!("{which} has changes that are in no commit")
+        };
+        return EvidenceState::unknown(format!("it was run in another checkout, and {why}"));
     }
     match now.between(then, here) {
         Some(paths) if paths.is_empty() => EvidenceState::fresh(),

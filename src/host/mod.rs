@@ -49,8 +49,8 @@ pub use env::Env;
 pub(crate) use env::secrets;
 pub use exec::{CutShort, Execute, ExecuteEnd, ExecuteOutput, ExecutedCommand};
 pub use git::{
-    AskedForChanges, AskedForFiles, BareRepository, CommitCopy, Git, Head, IndexedFile, IndexedFiles, MessageOf,
-    NamedObject, PushOutcome, RefChange, TreeChanges, TreeFiles, UnlistedRules, WorkingTree, is_commit_id,
+    AskedForChanges, AskedForFiles, BareRepository, CommitCopy, EditedFiles, Git, Head, IndexedFile, IndexedFiles,
+    MessageOf, NamedObject, PushOutcome, RefChange, TreeChanges, TreeFiles, UnlistedRules, WorkingTree, is_commit_id,
 };
 pub(crate) use git::{GitFacts, GitRef, is_own_path};
 #[cfg(feature = "network")]

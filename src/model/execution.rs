@@ -141,6 +141,9 @@ pub struct TreeSnapshot {
     /// Whether the files were exactly those of the commit, so that another checkout can compare commits.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub clean: bool,
+    /// Whether that cannot be told: only files differ that a filter of the repository converts, and flow runs none.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub needs_filter: bool,
     /// Which checkout on which machine this was, as a digest.
     pub place: String,
     /// What differed from the commit: the beginning of each file's digest, empty for one that was gone.

@@ -1087,6 +1087,57 @@ fn evidence_is_the_same_in_a_clone_that_changes_line_ends() {
     }
 }
 
+/// A filter of the repository for large files, which leaves a mark when it runs. A file whose time is that of the index would be
+/// compared anyway.
+const FILTERED: &str = "printf 'echo x >> $HOME/ran; sed s/large/pointer/\\n' > $HOME/clean.sh
+git config filter.lfs.clean \"sh $HOME/clean.sh\"; git config filter.lfs.smudge 'sed s/pointer/large/'
+echo '*.bin filter=lfs -text' > .gitattributes; echo large > big.bin; touch -d '3 hours ago' big.bin
+git add big.bin .gitattributes && git commit -qm large && rm $HOME/ran
+";
+
+#[test]
+fn whether_a_checkout_is_clean_cannot_be_told_without_the_filter_of_its_repository() {
+    let sandbox = sandbox();
+    shell(&sandbox, FILTERED).ok();
+    let verified = |dir: &str| {
+        let told = shell(&sandbox, &format!("cd {dir}; flow verify r1 --evidence --json")).json();
+        told["evidence"].as_array().unwrap().last().unwrap().clone()
+    };
+    // In a clone without the filter the file is as it was committed, so its digest is another one.
+    let again = "rm -rf ../clone; flow exec --run-id r1 test && git clone -q . ../clone && cp -R .flow ../clone/.flow";
+    shell(&sandbox, again).ok();
+    assert_eq!(verified("../clone")["freshness"], "fresh");
+    shell(&sandbox, &format!("touch -d '2 hours ago' big.bin; {again}")).ok();
+    let state = verified("../clone");
+    insta::assert_snapshot!(state["why"].as_str().unwrap(), @"it was run in another checkout, and whether that one has changes cannot be told without the filter that its repository configures: run `git status` there, and the command again");
+    assert_eq!(state["freshness"], "unknown");
+    let log = fs::read_to_string(sandbox.run_dir("r1").join("events.jsonl")).unwrap();
+    assert!(log.lines().last().unwrap().contains("\"needs_filter\":true"), "{log}");
+    shell(&sandbox, "test ! -e $HOME/ran").ok();
+    // What else changed is a change.
+    shell(&sandbox, &format!("echo more >> code; {again}; git checkout -q code")).ok();
+    assert!(verified("../clone")["why"].as_str().unwrap().ends_with("that one has changes that are in no commit"));
+    shell(&sandbox, &format!("git status >/dev/null; {again}")).ok();
+    assert_eq!(verified("../clone")["freshness"], "fresh");
+    // The same of the checkout that asks: a copy has other times.
+    shell(
+        &sandbox,
+        "cp -a . ../copy; cd ../clone && flow exec --run-id r1 -- true && rm -r ../copy/.flow && cp -R .flow ../copy",
+    )
+    .ok();
+    let state = verified("../copy");
+    insta::assert_snapshot!(state["why"].as_str().unwrap(), @"it was run in another checkout, and whether this one has changes cannot be told without the filter that its repository configures: run `git status` here");
+    assert_eq!(state["freshness"], "unknown");
+    shell(&sandbox, "cd ../copy && git status").ok();
+    assert_eq!(verified("../copy")["freshness"], "fresh");
+    // A filter of the user runs, as everywhere, so it can be told.
+    let user = "export GIT_CONFIG_GLOBAL=$HOME/config; git config --global filter.lfs.clean 'sed s/large/pointer/'";
+    shell(&sandbox, &format!("{user}; touch -d '1 hour ago' big.bin; {again}")).ok();
+    assert_eq!(verified("../clone")["freshness"], "fresh");
+    shell(&sandbox, &format!("{user}; echo larger > big.bin; touch -d '1 hour ago' big.bin; {again}")).ok();
+    assert!(verified("../clone")["why"].as_str().unwrap().ends_with("that one has changes that are in no commit"));
+}
+
 #[test]
 fn evidence_goes_with_its_run_also_where_the_project_ignores_logs() {
     let sandbox = sandbox();

@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::host::git::command::{Git, check_commit_id};
 use crate::host::git::ignores::UnlistedRules;
-use crate::host::git::indexed::{IndexedFiles, listed};
+use crate::host::git::indexed::{EditedFiles, IndexedFiles, listed};
 use crate::host::git::running::{GitAnswer, RunningGit, Silence, reason};
 use crate::host::git::tree::{
     Apart, DEPTH, LISTING, ListedChanges, PATHS, STRICT, SUBMODULES, StatusEntries, checked_out, left_out,
@@ -72,6 +72,8 @@ pub struct AskedForFiles {
 pub struct TreeChanges {
     /// Whether what is on the disk is what the commit has.
     pub is_clean: bool,
+    /// Whether that cannot be told: a filter of the repository converts all files that differ, and git was asked without it.
+    pub needs_filter: bool,
     /// The paths that differ, at most a thousand.
     pub paths: Vec<String>,
     /// Whether more differ.
@@ -156,9 +158,11 @@ impl Git {
     }
 
     fn changes(&self, files: &TreeFiles, listed: ListedChanges, own: &[String]) -> Result<TreeChanges, String> {
-        let ListedChanges { paths, is_cut, apart, .. } = listed;
+        let ListedChanges { paths, is_cut, only_need_filter, apart, .. } = listed;
         let is_hidden = files.is_hidden || !files.hidden.is_empty();
-        let is_clean = files.commit.is_some() && paths.is_empty() && !is_cut && !is_hidden;
+        let is_whole = files.commit.is_some() && !is_cut && !is_hidden;
+        let is_clean = is_whole && paths.is_empty();
+        let needs_filter = is_whole && only_need_filter;
         let mut indexed = Vec::new();
         if is_clean {
             let top = TreeFiles::at(files.top.clone());
@@ -166,7 +170,7 @@ impl Git {
             walk.take_all(&apart, own, &TRACKED_WITH_TIMES)?;
             indexed = walk.indexed;
         }
-        Ok(TreeChanges { is_clean, paths, more: is_cut, indexed })
+        Ok(TreeChanges { is_clean, needs_filter, paths, more: is_cut, indexed })
     }
 
     /// The files of a checkout before any is listed, and git for that.
@@ -195,7 +199,9 @@ impl AskedForFiles {
 
 impl TreeChanges {
     /// Notes files that differ as well.
-    pub fn note_edited(&mut self, paths: Vec<Vec<u8>>) {
+    pub fn note_edited(&mut self, edited: EditedFiles) {
+        let EditedFiles { paths, only_need_filter } = edited;
+        self.needs_filter |= self.is_clean && !paths.is_empty() && only_need_filter;
         self.is_clean &= paths.is_empty();
         self.more |= paths.len() > PATHS;
         for path in paths.into_iter().take(PATHS) {

@@ -42,6 +42,15 @@ pub struct IndexedFiles {
     pub(super) list: Vec<u8>,
 }
 
+/// Files whose content is another one than that in the index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditedFiles {
+    /// Their paths.
+    pub paths: Vec<Vec<u8>>,
+    /// Whether none of them may be edited: a filter converts each, and git was asked without it.
+    pub only_need_filter: bool,
+}
+
 /// A file in an index.
 #[derive(Debug, Clone)]
 pub struct IndexedFile<'i> {
@@ -143,7 +152,7 @@ impl Git {
         index: &IndexedFiles,
         files: &[IndexedFile<'_>],
         state: Option<&Path>,
-    ) -> Result<Vec<Vec<u8>>, String> {
+    ) -> Result<EditedFiles, String> {
         let git = Self { limit: LISTING, ..self.clone() };
         let deadline = Instant::now() + LISTING;
         let dir = top.join(OsStr::from_bytes(&index.prefix));
@@ -154,7 +163,8 @@ impl Git {
             entries.push(0);
         }
         let edited = git.differing(&apart, &entries, deadline)?;
-        Ok(edited.iter().map(|path| index.whole(path)).collect())
+        let only_need_filter = git.need_filter(&apart, edited.iter().map(Vec::as_slice), deadline)?;
+        Ok(EditedFiles { paths: edited.iter().map(|path| index.whole(path)).collect(), only_need_filter })
     }
 
     /// The paths of these entries whose files have another content or mode, or are gone. Each entry is as `git update-index

@@ -21,11 +21,12 @@ use crate::host::git::running::{Silence, is_cut};
 use crate::model::{has_secrets, hex};
 
 /// The keys that flow asks for. It takes over the format of the repository and properties of its file system; the others say
-/// which submodules the user wants to ignore, where the working tree is, and where the repository comes from.
+/// which submodules the user wants to ignore, where the working tree is, where the repository comes from, and which files git
+/// would convert before it compares them.
 pub(super) const KEYS: &str = "^(core\\.(repositoryformatversion|filemode|symlinks|ignorecase|precomposeunicode|protecthfs|\
     protectntfs|trustctime|checkstat|autocrlf|eol|excludesfile|attributesfile|sparsecheckout|sparsecheckoutcone|\
     longpaths|worktree)|index\\.sparse|extensions\\.(objectformat|compatobjectformat|refstorage)|\
-    diff\\.ignoresubmodules|submodule\\..*\\.ignore|remote\\..*\\.(url|pushurl))$";
+    diff\\.ignoresubmodules|submodule\\..*\\.ignore|remote\\..*\\.(url|pushurl)|filter\\..*\\.(clean|process))$";
 /// What the keys of addresses of other repositories begin with.
 pub(super) const REMOTES: &[u8] = b"remote.";
 /// The largest configuration file to read, in bytes.
@@ -86,6 +87,12 @@ pub(super) fn settings_in(out: &[u8]) -> Vec<Setting> {
     settings
 }
 
+/// The filter that a setting is about.
+pub(super) fn filter_in(key: &[u8]) -> Option<&[u8]> {
+    let rest = key.strip_prefix(b"filter.")?;
+    Some(&rest[..rest.iter().rposition(|&byte| byte == b'.')?])
+}
+
 /// Whether a setting may hold what logs in somewhere.
 fn has_secret((key, value): &Setting) -> bool {
     [Some(key), value.as_ref()].into_iter().flatten().any(|text| has_secrets(&String::from_utf8_lossy(text)))
@@ -115,8 +122,8 @@ impl Stamp {
         }
         let changed = changed_at(&meta)?;
         let times = [meta.mtime().cast_unsigned(), meta.mtime_nsec().cast_unsigned()];
-        // Before version 3, addresses were kept with the passwords in them.
-        let text = format!("v3 {:?} {times:?} {changed:?}", [meta.dev(), meta.ino(), meta.len()]);
+        // Before version 3, addresses were kept with the passwords in them; before version 4 there were no filters.
+        let text = format!("v4 {:?} {times:?} {changed:?}", [meta.dev(), meta.ino(), meta.len()]);
         Some(Self { text, changed })
     }
 }

@@ -519,7 +519,7 @@ fn a_kept_answer_that_another_may_have_written_is_not_believed() {
     assert_eq!(name(), "other/evil", "the user's own file is the user's");
     fs::set_permissions(&kept, fs::Permissions::from_mode(0o666)).unwrap();
     assert_eq!(name(), "owner/name");
-    for damage in [&b""[..], b"v1", &whole[..whole.len() / 4], b"v3 []\n"] {
+    for damage in [&b""[..], b"v1", &whole[..whole.len() / 4], b"v4 []\n"] {
         fs::write(&kept, damage).unwrap();
         assert_eq!(name(), "owner/name");
     }
@@ -552,7 +552,7 @@ fn an_address_with_a_password_is_not_kept() {
     settle();
     sandbox.facts();
     let file = fs::read_dir(sandbox.state().unwrap()).unwrap().next().unwrap().unwrap().path();
-    fs::write(&file, fs::read_to_string(&file).unwrap().replacen("v3", "v2", 1)).unwrap();
+    fs::write(&file, fs::read_to_string(&file).unwrap().replacen("v4", "v3", 1)).unwrap();
     sandbox.run(&["remote", "set-url", "origin", "https://name:secret@example.org/owner/name.git"]);
     settle();
     sandbox.facts();

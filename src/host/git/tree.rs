@@ -8,7 +8,7 @@
 //! configuration applies as usual. If only the repository configures a file's filter, the file counts as changed once
 //! its timestamp has changed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use crate::host::git::command::{Git, NO_SUCH_KEY};
 use crate::host::git::common::Common;
 use crate::host::git::places::Places;
 use crate::host::git::running::{GitAnswer, RunningGit, Silence, is_cut, reason};
-use crate::host::git::settings::{KEYS, REMOTES, Setting, settings_in};
+use crate::host::git::settings::{KEYS, REMOTES, Setting, filter_in, settings_in};
 
 /// How long git may take to list all files.
 pub(super) const LISTING: Duration = Duration::from_secs(60);
@@ -96,8 +96,20 @@ pub(super) struct ListedChanges {
     pub(super) paths: Vec<String>,
     /// Whether some were cut off.
     pub(super) is_cut: bool,
+    /// As in [`Changes`].
+    pub(super) only_need_filter: bool,
     pub(super) answer: GitAnswer,
     pub(super) apart: Apart,
+}
+
+/// What changed in a repository and its submodules.
+#[derive(Default)]
+struct Changes {
+    paths: Vec<String>,
+    /// Whether some were cut off.
+    is_cut: bool,
+    /// Whether none of them may be changed: a filter converts each, and git was asked without it.
+    only_need_filter: bool,
 }
 
 /// A repository with a configuration of flow's own.
@@ -108,6 +120,8 @@ pub(super) struct Apart {
     pub(super) variables: Vec<(&'static str, OsString)>,
     /// Which changes in a submodule to ignore, by the submodule's name.
     ignored: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// The filters that the repository configures, which git does not know here.
+    pub(super) filters: BTreeSet<Vec<u8>>,
     /// Whether no change is ignored nevertheless.
     shows_all: bool,
     /// Where the user's state directory is, for submodules.
@@ -117,7 +131,7 @@ pub(super) struct Apart {
 
 /// An entry in the output of `git status`.
 pub(super) struct ChangedPath {
-    state: [u8; 2],
+    pub(super) state: [u8; 2],
     pub(super) path: String,
 }
 
@@ -170,7 +184,7 @@ impl Git {
         Ok(Listing { git: self, own, apart, status })
     }
 
-    /// Changed and staged paths, including submodules, and whether some were cut off. `out` is the answer to [`CHANGED`].
+    /// Changed and staged paths, including submodules. `out` is the answer to [`CHANGED`].
     fn changed(
         &self,
         apart: &Apart,
@@ -178,9 +192,9 @@ impl Git {
         own: &[String],
         deadline: Instant,
         depth: usize,
-    ) -> Result<(Vec<String>, bool), String> {
+    ) -> Result<Changes, String> {
         let mut changed = changed_paths(out, own);
-        let mut inside = Vec::new();
+        let (mut inside, mut only_need_filter) = (Vec::new(), apart.shows_all);
         for (path, mut ignored) in self.submodules(apart, deadline)? {
             if apart.shows_all {
                 ignored.clear();
@@ -190,36 +204,42 @@ impl Git {
                 changed.retain(|changed| changed.state[0] != b' ' || changed.path != path);
             }
             let looked = matches!(&*ignored, b"all" | b"dirty") || changed.iter().any(|changed| changed.path == path);
-            if !looked && !is_own_path(path.as_bytes(), own) && self.is_changed_inside(apart, &path, deadline, depth)? {
+            if looked || is_own_path(path.as_bytes(), own) {
+                continue;
+            }
+            let within = self.changes_inside(apart, &path, deadline, depth)?;
+            if within.is_cut || !within.paths.is_empty() {
+                only_need_filter &= within.only_need_filter;
                 inside.push(path);
             }
         }
+        only_need_filter = only_need_filter && self.only_need_filter(apart, &changed, deadline)?;
         let mut paths: Vec<_> = changed.into_iter().map(|changed| changed.path).collect();
         paths.append(&mut inside);
-        let is_more = paths.len() > PATHS;
+        let is_cut = paths.len() > PATHS || is_cut(out);
         paths.truncate(PATHS);
-        Ok((paths, is_more || is_cut(out)))
+        only_need_filter &= !is_cut && !paths.is_empty();
+        Ok(Changes { paths, is_cut, only_need_filter })
     }
 
-    fn is_changed_inside(&self, apart: &Apart, path: &str, deadline: Instant, depth: usize) -> Result<bool, String> {
-        let Some(dir) = checked_out(&apart.top, Path::new(path)) else { return Ok(false) };
+    fn changes_inside(&self, apart: &Apart, path: &str, deadline: Instant, depth: usize) -> Result<Changes, String> {
+        let Some(dir) = checked_out(&apart.top, Path::new(path)) else { return Ok(Changes::default()) };
         if depth == 0 {
             return Err(format!("submodule {path}: submodules are nested too deep"));
         }
-        self.is_changed(&dir, apart, deadline, depth - 1).map_err(|why| format!("submodule {path}: {why}"))
+        self.changes_of(&dir, apart, deadline, depth - 1).map_err(|why| format!("submodule {path}: {why}"))
     }
 
-    /// Whether the repository of `dir`, a submodule in that of `outer`, has changes.
-    fn is_changed(&self, dir: &Path, outer: &Apart, deadline: Instant, depth: usize) -> Result<bool, String> {
+    /// The changes of the repository of `dir`, a submodule in that of `outer`.
+    fn changes_of(&self, dir: &Path, outer: &Apart, deadline: Instant, depth: usize) -> Result<Changes, String> {
         let inner = Apart { shows_all: outer.shows_all, ..self.apart(dir, outer.state.clone(), deadline)? };
         // What lies there is not a repository of its own.
         if inner.top == outer.top {
-            return Ok(false);
+            return Ok(Changes::default());
         }
         let question = [inner.strict(), &CHANGED[..], &[TRACKED]].concat();
         let status = self.start(&inner.variables, &inner.top, &question).map_err(Silence::why)?;
-        let (paths, cut) = self.changed(&inner, &status.output(deadline)?, &[], deadline, depth)?;
-        Ok(cut || !paths.is_empty())
+        self.changed(&inner, &status.output(deadline)?, &[], deadline, depth)
     }
 
     /// The paths of the submodules in `.gitmodules`, each with the changes to ignore.
@@ -267,13 +287,17 @@ impl Git {
             None => self.settings(&[], dir, &["config", "-z", "--get-regexp", KEYS], deadline)?,
         };
         let (mut values, mut ignored, mut is_elsewhere) = (Vec::new(), BTreeMap::new(), false);
+        let mut filters = BTreeSet::new();
         for (key, value) in settings {
             match submodule(&key) {
                 Some((name, _)) => drop(ignored.insert(name.to_owned(), value.unwrap_or_default())),
                 None if key == IGNORED => drop(ignored.insert(Vec::new(), value.unwrap_or_default())),
                 None if key == WORKTREE => is_elsewhere = true,
                 None if key.starts_with(REMOTES) => {}
-                None => values.push((key, value)),
+                None => match filter_in(&key) {
+                    Some(filter) => drop(filters.insert(filter.to_owned())),
+                    None => values.push((key, value)),
+                },
             }
         }
         let Places { top, git_dir, common } = match places {
@@ -287,11 +311,11 @@ impl Git {
             ("GIT_COMMON_DIR", own.path().as_os_str().to_owned()),
             ("GIT_WORK_TREE", top.as_os_str().to_owned()),
         ];
-        Ok(Apart { top, variables, ignored, shows_all: false, state, common: own })
+        Ok(Apart { top, variables, ignored, filters, shows_all: false, state, common: own })
     }
 
     /// The settings that `git config -z --get-regexp` prints.
-    fn settings(
+    pub(super) fn settings(
         &self,
         repository: &[(&str, OsString)],
         dir: &Path,
@@ -350,8 +374,8 @@ impl Listing<'_> {
         if !is_cut(&answer.out) && !answer.status.success() {
             return Err(reason(&answer));
         }
-        let (paths, is_cut) = git.changed(&apart, &answer.out, &own, deadline, DEPTH)?;
-        Ok(ListedChanges { paths, is_cut, answer, apart })
+        let Changes { paths, is_cut, only_need_filter } = git.changed(&apart, &answer.out, &own, deadline, DEPTH)?;
+        Ok(ListedChanges { paths, is_cut, only_need_filter, answer, apart })
     }
 }
 

@@ -135,7 +135,7 @@ impl Checkout {
         let mut edited = Vec::new();
         for index in &changes.indexed {
             let suspect = tree.edited_unseen(index);
-            edited.extend(git.edited_files(&listed.top, index, &suspect, state.as_deref()).unwrap());
+            edited.extend(git.edited_files(&listed.top, index, &suspect, state.as_deref()).unwrap().paths);
         }
         edited.into_iter().map(|path| String::from_utf8(path).unwrap()).collect()
     }

@@ -5,8 +5,8 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::PathBuf;
 
 use crate::host::{
-    AskedForFiles, InputFiles, InputGlobs, KnownTree, TREE_CACHE_BEGINS, Tree, TreeChanges, TreeFiles, checkout_place,
-    is_own_path, read_tree,
+    AskedForFiles, EditedFiles, InputFiles, InputGlobs, KnownTree, TREE_CACHE_BEGINS, Tree, TreeChanges, TreeFiles,
+    checkout_place, is_own_path, read_tree,
 };
 use crate::model::{IgnoreRules, NotCovered, TreeSnapshot};
 use crate::runs::context::OpenedProject;
@@ -164,6 +164,7 @@ impl FilesRead {
             commit: self.listed.commit.clone(),
             // Another checkout of the commit does not have what only globs name.
             clean: changes.is_clean && is_whole && self.added.is_empty(),
+            needs_filter: changes.needs_filter && is_whole && self.added.is_empty(),
             place: self.place(),
             changed: changed.into_iter().collect(),
             more_changed: changes.more || is_cut,
@@ -173,17 +174,19 @@ impl FilesRead {
     }
 
     /// The files whose edits git did not see.
-    fn edited_unseen(&self, project: &OpenedProject, changes: &TreeChanges) -> Result<Vec<Vec<u8>>, String> {
+    fn edited_unseen(&self, project: &OpenedProject, changes: &TreeChanges) -> Result<EditedFiles, String> {
         let (cx, top) = (&project.cx, &self.listed.top);
-        let mut edited = Vec::new();
+        let mut all = EditedFiles { paths: Vec::new(), only_need_filter: true };
         for index in &changes.indexed {
             let suspect = self.files.edited_unseen(index);
             if !suspect.is_empty() {
                 let state = git_state(cx, project.root());
-                edited.extend(cx.git.edited_files(top, index, &suspect, state.as_deref())?);
+                let edited = cx.git.edited_files(top, index, &suspect, state.as_deref())?;
+                all.paths.extend(edited.paths);
+                all.only_need_filter &= edited.only_need_filter;
             }
         }
-        Ok(edited)
+        Ok(all)
     }
 }
 
