@@ -27,6 +27,27 @@ fn verdict(sandbox: &Sandbox, run: &str) -> Value {
 }
 
 #[test]
+fn a_fork_names_its_parent_where_that_may_have_the_end_of_a_command() {
+    let sandbox = sandbox();
+    sandbox.flow(["record-activity", "--run-id", "r1", "--phase", "plan", "--id", "draft", "--status", "passed"]).ok();
+    // Killed with its flow: nothing has its end.
+    let _ = sandbox.flow(["exec", "--run-id", "r1", "--id", "test", "--", "sh", "-c", "kill -9 $PPID"]);
+    let refused = |run: &str| {
+        let refused = sandbox.flow(["exec", "--run-id", run, "--id", "test", "--", "true"]).exits(1).stderr;
+        (refused, sandbox.flow(["resume", run, "--json"]).json()["next"]["first"].as_str().unwrap().to_owned())
+    };
+    let (told, first) = refused("r1");
+    assert!(!told.contains("flow show") && !first.contains("flow show"), "{told}{first}");
+    forked(&sandbox, &["--id", "r2"]);
+    let (told, first) = refused("r2");
+    insta::assert_snapshot!(format!("{told}{first}"), @"
+    error: 006 test began, and its end was not seen
+      help: `flow show r1` may tell how it ended there; --again runs the command once more
+    look whether `test` was done: in the working tree, and at what `flow evidence r2` lists, and whether `flow show r1` has its end; then say how it ended
+    ");
+}
+
+#[test]
 fn a_fork_goes_on_where_the_run_was_and_leaves_it_as_it_is() {
     let sandbox = sandbox();
     let before = Tree::of(&sandbox.run_dir("r1"));

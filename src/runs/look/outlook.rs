@@ -249,11 +249,14 @@ fn look_first(project: &OpenedProject, run: &RunId, plan: &Plan) -> Option<Strin
     if plan.next.action != Action::Reconcile || doubt.is_command_at_work() {
         return None;
     }
-    let evidence = Suggestion::flow("evidence").value(run).in_project(place_of_caller(project).as_deref());
-    let id = &doubt.id;
-    Some(format!(
-        "look whether `{id}` was done: in the working tree, and at what `{evidence}` lists; then say how it ended"
-    ))
+    let place = place_of_caller(project);
+    let about = |verb, run| Suggestion::flow(verb).value(run).in_project(place.as_deref());
+    let mut look = format!("in the working tree, and at what `{}` lists", about("evidence", run));
+    if let Some(parent) = &doubt.of {
+        // A fork does not hear of what is recorded in its parent.
+        look.push_str(&format!(", and whether `{}` has its end", about("show", parent)));
+    }
+    Some(format!("look whether `{}` was done: {look}; then say how it ended", doubt.id))
 }
 
 /// Why nothing says which phases a run has.

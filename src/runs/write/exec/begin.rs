@@ -81,11 +81,12 @@ fn ran_already(tx: &Transaction<'_>, request: &ExecRequest, asked: &TextDigest, 
         return if status.is_completed() && !request.again { Err(reused(run, latest)) } else { Ok(false) };
     };
     if exec.end.is_none() && status == ActivityStatus::Running {
-        if let Some(at_work) = command_at_work(tx.project, earlier.of.as_ref().unwrap_or(run), latest) {
+        let parent = earlier.of.as_ref();
+        if let Some(at_work) = command_at_work(tx.project, parent.unwrap_or(run), latest) {
             return Err(at_work.refusal("wait for its end, or give another --id; nothing was run").into());
         }
         if !request.again {
-            return Err(in_doubt(run, latest).into());
+            return Err(in_doubt(run, parent, latest).into());
         }
         return Ok(false);
     }
@@ -106,10 +107,14 @@ fn reused(run: &RunId, latest: &ActivityRecorded) -> Error {
         .into()
 }
 
-fn in_doubt(run: &RunId, latest: &ActivityRecorded) -> Problem {
+/// A command without an end; one that a fork took over may have it in the parent.
+fn in_doubt(run: &RunId, parent: Option<&RunId>, latest: &ActivityRecorded) -> Problem {
     let message = format!("{} {} began, and its end was not seen", latest.number, latest.id());
-    let help = Suggestion::flow("resume").value(run) + " shows what to do; --again runs the command once more";
-    Problem::new(Kind::Refused, "exec_in_doubt", message).help(help)
+    let help = match parent {
+        Some(parent) => Suggestion::flow("show").value(parent) + " may tell how it ended there",
+        None => Suggestion::flow("resume").value(run) + " shows what to do",
+    };
+    Problem::new(Kind::Refused, "exec_in_doubt", message).help(help + "; --again runs the command once more")
 }
 
 /// The request, as a retry gives it.
