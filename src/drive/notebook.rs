@@ -115,12 +115,12 @@ impl<'p> RunNotebook<'p> {
             Some(project) => run_to_drive(project, &workflow, run.as_deref())?,
             None => None,
         };
-        let (definition, unusable) = match (definition, &found) {
-            (Ok(definition), _) => (Some(definition), None),
-            // A run keeps its pinned graph, so today's may be unreadable.
-            (Err(error), Some(_)) => (None, Some(error)),
-            (Err(error), None) => return Err(error),
-        };
+        // A run keeps its pinned graph, so today's may be unreadable.
+        if found.is_none()
+            && let Err(error) = definition
+        {
+            return Err(error);
+        }
         let id = match (&found, &run) {
             (Some(found), _) => found.clone(),
             (None, Some(named)) => RunId::new(named.as_str())?,
@@ -130,7 +130,7 @@ impl<'p> RunNotebook<'p> {
             }
         };
         let mut drive = driver_of(&cx, project.as_ref(), id, workflow, session)?;
-        let mut known = DrivenRun::new(definition);
+        let mut known = DrivenRun::new(definition.as_ref().ok().cloned());
         known.file = file;
         known.context.about = json!({ "goal": goal });
         if let (Some(project), Some(run)) = (&project, &found)
@@ -138,14 +138,14 @@ impl<'p> RunNotebook<'p> {
         {
             return Ok(OpenedNotebook::Stopped(report));
         }
-        let machine = known.machine.take();
-        if let (Some(_), Some(error)) = (&machine, &unusable) {
-            known.warnings.push(format!("the run goes on with the graph that it began with: {}", error.one_line()));
-        }
-        let machine = match (machine, unusable) {
-            (Some(machine), _) => machine,
-            (None, Some(error)) => return Err(error),
-            (None, None) => unreachable!("a driver without a graph"),
+        let machine = match (known.machine.take(), definition) {
+            (Some(machine), Ok(_)) | (None, Ok(machine)) => machine,
+            (Some(machine), Err(error)) => {
+                let why = error.one_line();
+                known.warnings.push(format!("the run goes on with the graph that it began with: {why}"));
+                machine
+            }
+            (None, Err(error)) => return Err(error),
         };
         known.context.about["run_id"] = json!(drive.run);
         known.context.about["workflow"] = json!(drive.workflow);
