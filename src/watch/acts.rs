@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::interviews::pad::InterviewAnswer;
 use crate::interviews::{self, AnswerRequest, Replaces};
-use crate::model::{DecidedAt, Explain as _, LastSeen, Problem, Question, RunId, RunStatus, SessionId, WorkflowId};
+use crate::model::{DecidedAt, Explain as _, LastSeen, Question, RunId, RunStatus, SessionId, WorkflowId};
 use crate::runs::{
     self, ApproveRequest, ClaimRequest, Context, EmitRequest, Need, ResumeRequest, RunReport, StatusRequest, StatusVerb,
 };
@@ -42,10 +42,20 @@ pub(super) struct RunAct {
     seen: LastSeen,
 }
 
+/// How an act is shown on the screen.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct KeyLabel {
+    pub(super) key: char,
+    /// What the key does, for the last line of the screen.
+    pub(super) word: &'static str,
+    /// What is to be typed for it; nothing if it needs no text.
+    pub(super) label: Option<&'static str>,
+}
+
 impl RunAct {
-    /// Its key, what the key does, and what is to be typed for it.
-    fn shown(&self) -> (char, &'static str, Option<&'static str>) {
-        match self.kind {
+    /// How it is shown on the screen.
+    pub(super) fn shown(&self) -> KeyLabel {
+        let (key, word, label) = match self.kind {
             ActKind::Answer(_) | ActKind::AnswerInterview(..) => ('a', "answer", Some("answer")),
             ActKind::Unblock => ('u', "unblock", Some("what was resolved")),
             ActKind::Approve => ('A', "approve", Some("why you agree, if it is not plain")),
@@ -53,21 +63,8 @@ impl RunAct {
             ActKind::Claim => ('c', "claim", None),
             ActKind::TakeOver(_) => ('c', "take over", None),
             ActKind::Cancel => ('x', "cancel", Some("why it is cancelled")),
-        }
-    }
-
-    pub(super) fn key(&self) -> char {
-        self.shown().0
-    }
-
-    /// What the key does, for the last line of the screen.
-    pub(super) fn word(&self) -> &'static str {
-        self.shown().1
-    }
-
-    /// What is to be typed for it; nothing if it needs no text.
-    pub(super) fn label(&self) -> Option<&'static str> {
-        self.shown().2
+        };
+        KeyLabel { key, word, label }
     }
 
     /// Whether it cannot be done without a text.
@@ -96,52 +93,55 @@ impl RunAct {
     /// Does it, and says what was done, or why not.
     pub(super) fn perform(&self, cx: &Context, text: &str) -> String {
         match self.try_to(cx, text) {
-            Ok(true) => format!("done: {} {}", self.word(), self.run),
+            Ok(true) => format!("done: {} {}", self.shown().word, self.run),
             Ok(false) => "nothing was done: it was so already".to_owned(),
             Err(error) => format!("nothing was done: {}", error.one_line()),
         }
     }
 
     /// Does it, and says whether anything was written.
-    fn try_to(&self, cx: &Context, text: &str) -> Result<bool, Problem> {
+    fn try_to(&self, cx: &Context, text: &str) -> interviews::Result<bool> {
         match &self.kind {
+            ActKind::Answer(question) => {
+                let request = EmitRequest::answering(&self.run, &self.workflow, question, text, self.seen.clone());
+                Ok(!runs::emit(&cx.for_a_person(WAIT), &request)?.data.repeated)
+            }
             ActKind::AnswerInterview(document, number) => {
                 // The document has no events: what the person has not seen is in the run that waits for it.
-                runs::refuse_moved_on(cx, &self.run, &self.seen).map_err(|error| error.problem())?;
-                answer_interview(cx, document, *number, text).map_err(|error| error.problem())
+                runs::refuse_moved_on(cx, &self.run, &self.seen)?;
+                answer_interview(cx, document, *number, text)
             }
-            _ => self.change_run(cx, text).map_err(|error| error.problem()),
+            ActKind::Unblock => Ok(self.change(cx, StatusVerb::Unblock, text)?),
+            ActKind::Approve => Ok(self.decide(cx, true, text)?),
+            ActKind::Reject => Ok(self.decide(cx, false, text)?),
+            ActKind::Claim => Ok(self.claim(cx, ClaimRequest::Claim)?),
+            ActKind::TakeOver(_) => Ok(self.claim(cx, ClaimRequest::TakeOver)?),
+            ActKind::Cancel => Ok(self.change(cx, StatusVerb::Cancel, text)?),
         }
     }
 
-    fn change_run(&self, cx: &Context, text: &str) -> runs::Result<bool> {
-        let person = cx.for_a_person(WAIT);
-        let reason = if text.is_empty() { None } else { Some(text.to_owned()) };
-        let run = Some(self.run.to_string());
-        Ok(match &self.kind {
-            ActKind::Answer(question) => {
-                let request = EmitRequest::answering(&self.run, &self.workflow, question, text, self.seen.clone());
-                !runs::emit(&person, &request)?.data.repeated
-            }
-            // Its document changes, and the run with it.
-            ActKind::AnswerInterview(..) => false,
-            ActKind::Unblock | ActKind::Cancel => {
-                let verb = if self.kind == ActKind::Cancel { StatusVerb::Cancel } else { StatusVerb::Unblock };
-                let request = StatusRequest { run, reason, seen: Some(self.seen.clone()), ..StatusRequest::new(verb) };
-                runs::change_status(&person, &request)?.changed
-            }
-            ActKind::Approve | ActKind::Reject => {
-                let (approves, seen, how) = (self.kind == ActKind::Approve, self.seen.clone(), DecidedAt::Terminal);
-                !runs::approve(&person, &ApproveRequest { run, approves, reason, id: None, seen, how })?.repeated
-            }
-            ActKind::Claim | ActKind::TakeOver(_) => {
-                let how = if self.kind == ActKind::Claim { ClaimRequest::Claim } else { ClaimRequest::TakeOver };
-                let (claim, session, seen) = (Some(how), cx.session()?, Some(self.seen.clone()));
-                let request = ResumeRequest { run, claim, session, seen, ..ResumeRequest::default() };
-                runs::resume(cx, &request)?.claim.is_some_and(|claim| claim.changed)
-            }
-        })
+    fn change(&self, cx: &Context, verb: StatusVerb, text: &str) -> runs::Result<bool> {
+        let (run, reason, seen) = (Some(self.run.to_string()), given(text), Some(self.seen.clone()));
+        let request = StatusRequest { run, reason, seen, ..StatusRequest::new(verb) };
+        Ok(runs::change_status(&cx.for_a_person(WAIT), &request)?.changed)
     }
+
+    fn decide(&self, cx: &Context, approves: bool, text: &str) -> runs::Result<bool> {
+        let (run, reason, seen) = (Some(self.run.to_string()), given(text), self.seen.clone());
+        let request = ApproveRequest { run, approves, reason, id: None, seen, how: DecidedAt::Terminal };
+        Ok(!runs::approve(&cx.for_a_person(WAIT), &request)?.repeated)
+    }
+
+    fn claim(&self, cx: &Context, how: ClaimRequest) -> runs::Result<bool> {
+        let (run, seen) = (Some(self.run.to_string()), Some(self.seen.clone()));
+        let request = ResumeRequest { run, claim: Some(how), session: cx.session()?, seen, ..ResumeRequest::default() };
+        Ok(runs::resume(cx, &request)?.claim.is_some_and(|claim| claim.changed))
+    }
+}
+
+/// The text, if one was typed.
+fn given(text: &str) -> Option<String> {
+    if text.is_empty() { None } else { Some(text.to_owned()) }
 }
 
 /// Writes an answer into the document of an interview, and says whether it was not there yet. It replaces no other one.

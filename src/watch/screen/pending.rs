@@ -28,7 +28,7 @@ pub(super) enum PendingStep {
 
 impl PendingAct {
     pub(super) fn new(act: RunAct) -> Self {
-        let confirms = act.label().is_none();
+        let confirms = act.shown().label.is_none();
         Self { act, text: String::new(), confirms }
     }
 

@@ -176,7 +176,7 @@ impl Screen {
             self.wanted = self.chosen.is_some().then_some(key);
             return opened;
         }
-        match page.acts.iter().find(|act| act.key() == key) {
+        match page.acts.iter().find(|act| act.shown().key == key) {
             Some(act) => {
                 self.pending = Some(PendingAct::new(act.clone()));
                 ScreenAction::Draw

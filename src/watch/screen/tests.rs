@@ -153,7 +153,7 @@ fn what_a_person_does_is_typed_and_asked_for_once_more() {
     let now = page(&looker.screen, &looker.shown, 110);
     looker.screen.press(Key::Enter, &now);
     let done = looker.screen.press(Key::Char('y'), &now);
-    assert!(matches!(done, ScreenAction::Act(act, text) if act.word() == "unblock" && text.is_empty()));
+    assert!(matches!(done, ScreenAction::Act(act, text) if act.shown().word == "unblock" && text.is_empty()));
     // A decision that needs a reason is not asked for without one.
     assert_eq!(looker.screen.pending, None);
 }

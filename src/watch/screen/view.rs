@@ -138,7 +138,7 @@ pub(super) fn footer(screen: &Screen, acts: &[RunAct], room: usize) -> PageLine 
             // Short, so that what is asked is seen; every other key is a no.
             return PageLine::new().with(Look::Need, "y/n").plain("  ").plain(act.asks(text));
         }
-        let label = act.label().unwrap_or_default();
+        let label = act.shown().label.unwrap_or_default();
         // What is typed at the end of a long text is seen.
         let end: String = text.chars().skip(text.chars().count().saturating_sub(60)).collect();
         return PageLine::new().with(Look::Strong, format!("{label}: {end}▏")).dim("  Enter goes on, Esc goes back");
@@ -162,7 +162,7 @@ pub(super) fn footer(screen: &Screen, acts: &[RunAct], room: usize) -> PageLine 
     };
     let mut keys: Vec<_> = keys.iter().map(|(key, what)| ((*key).to_owned(), *what)).collect();
     if !screen.help && matches!(screen.view, View::Run(_, RunPart::Overview)) {
-        keys.extend(acts.iter().map(|act| (act.key().to_string(), act.word())));
+        keys.extend(acts.iter().map(|act| (act.shown().key.to_string(), act.shown().word)));
     }
     let mut line = PageLine::new();
     for (key, what) in keys {
