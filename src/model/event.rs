@@ -6,7 +6,7 @@ use smol_str::SmolStr;
 
 use crate::model::{
     ActivityRecorded, Emitted, EventId, ForkPoint, IdList, LogRepaired, ModesChanged, RunDocument, RunId, RunStatus,
-    Seq, SessionId, Skip, StateName, TextDigest, Timestamp, WorkflowId, limits,
+    Seq, SessionId, Skip, StateName, StepReport, TextDigest, Timestamp, WorkflowId, limits,
 };
 
 /// The version of the line format that this program writes.
@@ -337,6 +337,15 @@ impl EventKind {
         match self {
             Self::ActivityRecorded(record) => std::slice::from_ref(&**record),
             Self::Emitted(emitted) => &emitted.records,
+            _ => &[],
+        }
+    }
+
+    /// The reports on steps that the event holds.
+    #[must_use]
+    pub fn reports(&self) -> &[StepReport] {
+        match self {
+            Self::Emitted(emitted) => &emitted.reports,
             _ => &[],
         }
     }

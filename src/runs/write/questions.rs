@@ -7,23 +7,18 @@ use crate::model::{ActivityRecorded, Emitted, EventKind, Question, ReportType, S
 use crate::runs::error::Result;
 use crate::runs::write::transaction::Transaction;
 
-/// Appends an event, with warnings about the questions that it leaves without an answer. `reports` are those of the event.
+/// Appends an event, with warnings about the questions that it leaves without an answer.
 ///
 /// # Errors
 /// Those of [`Transaction::append`].
-pub(in crate::runs) fn append_and_warn(
-    tx: &mut Transaction<'_>,
-    kind: EventKind,
-    key: Option<&str>,
-    reports: &[StepReport],
-) -> Result<Seq> {
-    if reports.is_empty() && tx.state.document().state.questions.is_empty() {
+pub(in crate::runs) fn append_and_warn(tx: &mut Transaction<'_>, kind: EventKind, key: Option<&str>) -> Result<Seq> {
+    if kind.reports().is_empty() && tx.state.document().state.questions.is_empty() {
         return tx.append(kind, key);
     }
     // The event may close the questions that it leaves without an answer.
-    let before = tx.state.clone();
+    let (before, reports) = (tx.state.clone(), kind.reports().to_vec());
     let seq = tx.append(kind, key)?;
-    tx.warnings.extend(unanswered(&before, &tx.state, reports));
+    tx.warnings.extend(unanswered(&before, &tx.state, &reports));
     Ok(seq)
 }
 

@@ -211,7 +211,7 @@ fn record(cx: &Context, request: &RecordRequest, of: RecordOf) -> Result<RecordR
         if is_open && !of_interview {
             close_interview(tx, &recorded)?;
         }
-        append_and_warn(tx, EventKind::ActivityRecorded(recorded.clone()), key, &[])?;
+        append_and_warn(tx, EventKind::ActivityRecorded(recorded.clone()), key)?;
         let seq = tx.commit()?;
         Ok(report_of(tx, seq, &recorded))
     })

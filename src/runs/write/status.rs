@@ -132,7 +132,7 @@ pub fn change_status(cx: &Context, request: &StatusRequest) -> Result<StatusRepo
                 if request.verb != StatusVerb::Cancel {
                     tx.replace_dead_holder()?;
                 }
-                append_and_warn(tx, kind, request.id.as_ref().map(EventId::as_str), &[])?;
+                append_and_warn(tx, kind, request.id.as_ref().map(EventId::as_str))?;
                 tx.commit()?;
                 true
             }

@@ -208,7 +208,7 @@ fn emit_into(project: &OpenedProject, run: &dyn StoredRun, asked: &CheckedReques
             refuse_left_at_work(project, tx.state.document(), &emitted.reports)?;
         }
         tx.replace_dead_holder()?;
-        let seq = append_and_warn(tx, kind, Some(asked.id.as_str()), &emitted.reports)?;
+        let seq = append_and_warn(tx, kind, Some(asked.id.as_str()))?;
         note_feature(tx, asked)?;
         tx.commit()?;
         let report = outcome(tx, asked, seq, &emitted, false);

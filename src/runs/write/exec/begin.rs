@@ -67,7 +67,7 @@ pub(super) fn begin(tx: &mut Transaction<'_>, request: &ExecRequest, execution: 
     let (phase, number) = (recorded.phase.clone(), recorded.number);
     tx.claim_for_work()?;
     let key = request.id.as_ref().map(ActivityId::as_str);
-    append_and_warn(tx, EventKind::ActivityRecorded(recorded), key, &[])?;
+    append_and_warn(tx, EventKind::ActivityRecorded(recorded), key)?;
     tx.commit()?;
     Ok(Begin::Run { number, id, phase, asked })
 }

@@ -67,7 +67,7 @@ impl FinishedCommand<'_> {
             tx.writer.put_evidence(&kept.name, bytes, tx.now)?;
         }
         let key = self.is_keyed.then_some(self.id.as_str());
-        append_and_warn(tx, EventKind::ActivityRecorded(recorded.clone()), key, &[])?;
+        append_and_warn(tx, EventKind::ActivityRecorded(recorded.clone()), key)?;
         Ok((tx.commit()?, *recorded))
     }
 
