@@ -58,6 +58,12 @@ pub struct Batch<'a> {
 }
 
 impl Batch<'_> {
+    /// The last event.
+    #[must_use]
+    pub(in crate::store) fn last(&self) -> &Event {
+        self.events.last().expect("BUG: nothing is committed")
+    }
+
     /// The highest number of an activity in it; 0 without one.
     #[must_use]
     pub(in crate::store) fn last_number(&self) -> Number {

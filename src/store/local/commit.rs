@@ -12,7 +12,7 @@ impl LockedRun<'_> {
     /// Implements [`RunWriter::commit`](crate::store::RunWriter::commit).
     pub(super) fn commit_batch(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<CommitReceipt> {
         let lines = batch.sealed(self.log.tail.end.last)?;
-        let last = batch.events.last().expect("BUG: nothing is committed");
+        let last = batch.last();
         batch.refuse_full(&self.run.id)?;
         if self.log.has_moved_on {
             return Err(StoreError::Conflict { run: self.run.id.clone(), races: 1 });
@@ -34,16 +34,16 @@ impl LockedRun<'_> {
     /// Commits while no one else waits for the lock. Returns why the projections could not be updated, if so: the record
     /// counts in any case.
     fn commit_alone(&mut self, batch: &Batch<'_>, lines: &str, merge: Merge<'_>) -> Result<Option<String>> {
-        let (seq, now) = end_of(batch);
+        let last = batch.last();
         let files = ActivityFile::of_records(batch.events);
-        let new_run = self.prepare(batch.new_text, files.first(), now)?;
+        let new_run = self.prepare(batch.new_text, files.first(), last.at)?;
         // On file systems with a journal this allocates the blocks now, so that the flush of the log also writes the
         // file. The second flush below then has almost nothing to do.
         new_run.write_soon();
         self.log.commit(lines, || new_run.sync_all()).inspect_err(|_| self.discard())?;
         // The record is acknowledged from here on: nothing below may fail the operation.
-        let published = self.publish(batch, &files, files.len().min(1), now, merge);
-        self.log.lock.note_commit(seq, batch.last_number(), self.log.tail.len);
+        let published = self.publish(batch, &files, files.len().min(1), last.at, merge);
+        self.log.lock.note_commit(last.seq, batch.last_number(), self.log.tail.len);
         Ok(published.err().map(|error| error.one_line()))
     }
 
@@ -55,11 +55,11 @@ impl LockedRun<'_> {
         lines: &str,
         merge: Merge<'_>,
     ) -> Result<Option<String>> {
-        let last = batch.events.last().expect("BUG: nothing is committed");
-        let recorded = ActivityFile::of_records(batch.events);
-        self.prepare(batch.new_text, recorded.first(), last.at)?;
+        let last = batch.last();
+        let files = ActivityFile::of_records(batch.events);
+        self.prepare(batch.new_text, files.first(), last.at)?;
         self.log.check_place().and_then(|()| self.log.append(lines)).inspect_err(|_| self.discard())?;
-        let published = self.publish(batch, &recorded, usize::from(!recorded.is_empty()), last.at, merge);
+        let published = self.publish(batch, &files, files.len().min(1), last.at, merge);
         self.log.lock.note_commit(last.seq, batch.last_number(), self.log.tail.len);
         self.log.tail.end.advance(last);
         Ok(published.err().map(|error| error.one_line()))
@@ -68,8 +68,8 @@ impl LockedRun<'_> {
     /// As [`Self::commit_alone`], while others append and flush as well: the lock is free during the flush. The first one
     /// to publish shows all events up to its own, so that the others have nothing left to do.
     fn commit_with_others(&mut self, batch: &Batch<'_>, lines: &str, merge: Merge<'_>) -> Result<Option<String>> {
-        let (seq, now) = end_of(batch);
-        let name = run_tmp_of(seq);
+        let last = batch.last();
+        let name = run_tmp_of(last.seq);
         let dir = &self.run.dir;
         // A file of this name is a dead writer's: no living one has this position.
         dir.remove(&name)?;
@@ -81,26 +81,26 @@ impl LockedRun<'_> {
         };
         let flushed = committed.inspect_err(|_| drop(dir.remove(&name)))?;
         // The numbers first: another writer may acknowledge its own record as soon as it sees that it is published.
-        self.log.lock.note_counters(seq, batch.last_number());
+        self.log.lock.note_counters(last.seq, batch.last_number());
         let published = match flushed {
-            Ok(()) => self.publish_unless_shown(batch, &name, now, merge),
+            Ok(()) => self.publish_unless_shown(batch, &name, merge),
             Err(errno) => Err(DiskError::io(Operation::Flush, self.run.dir.join(&name), errno).into()),
         };
         let _ = self.run.dir.remove(&name);
         Ok(published.err().map(|error| error.one_line()))
     }
 
-    fn publish_unless_shown(&self, batch: &Batch<'_>, name: &str, now: Timestamp, merge: Merge<'_>) -> Result<()> {
-        let dir = &self.run.dir;
+    fn publish_unless_shown(&self, batch: &Batch<'_>, name: &str, merge: Merge<'_>) -> Result<()> {
+        let (dir, last) = (&self.run.dir, batch.last());
         let text = dir.read_text(RUN_FILE, limits::RUN_BYTES)?;
         let shown = text.as_deref().and_then(RunText::shown_in);
         // Another writer has published it, and `run.yaml` must not go back.
-        if shown >= Some(end_of(batch).0) {
+        if shown >= Some(last.seq) {
             return Ok(());
         }
-        self.set_text_aside(RUN_TMP, now)?;
+        self.set_text_aside(RUN_TMP, last.at)?;
         dir.rename(name, RUN_TMP, Rename::NoReplace)?;
-        self.publish(batch, &ActivityFile::of_records(batch.events), 0, now, merge)
+        self.publish(batch, &ActivityFile::of_records(batch.events), 0, last.at, merge)
     }
 
     /// Writes `run.yaml` and the first activity file under temporary names. Few commits have more than one activity.
@@ -149,10 +149,4 @@ impl LockedRun<'_> {
         }
         self.activities.rename(ACTIVITY_TMP, &file.name, Rename::NoReplace)
     }
-}
-
-/// The position of the last event, and when it happened.
-fn end_of(batch: &Batch<'_>) -> (Seq, Timestamp) {
-    let last = batch.events.last().expect("BUG: nothing is committed");
-    (last.seq, last.at)
 }

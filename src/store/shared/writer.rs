@@ -69,7 +69,7 @@ impl RunWriter for SharedWriter<'_> {
         if self.is_behind {
             return Err(StoreError::Conflict { run, races: 1 });
         }
-        let (first, last) = (&batch.events[0], batch.events.last().expect("BUG: nothing is committed"));
+        let (first, last) = (&batch.events[0], batch.last());
         let (before, is_over) = (self.copy.end().last, shows_end(batch.new_text));
         let earlier = self.copy.lines_after(window_of(before))?;
         let evidence = &std::mem::take(&mut self.evidence);
