@@ -16,13 +16,13 @@ use serde_json::Value;
 
 use crate::interviews::pad::{InterviewAnswer, InterviewQuestion};
 use crate::interviews::{self, AnswerRequest, Replaces};
-use crate::model::{DecidedAt, EventId, LastSeen, Question, StateName, Unit, WorkflowId};
+use crate::model::{DecidedAt, EventId, LastSeen, Question, StateName, Unit};
 use crate::runs::{self, ApproveRequest, EmitRequest, StatusRequest, StatusVerb};
 use crate::runs::{read_request, request_schema};
-use crate::web::server::answer::{WebResult, failed, missing};
+use crate::web::server::answer::{WebResult, failed};
 use crate::web::server::live::{Live, ServedProject};
 use crate::web::server::places::awaited_interview;
-use crate::web::server::respond::{BelowProject, ServerState, project_of, report_act, unreadable, with_run};
+use crate::web::server::respond::{BelowProject, ServerState, id_of, project_of, report_act, unreadable, with_run};
 
 /// How long an action waits for another writer. Pages are made meanwhile.
 const WAIT: Duration = Duration::from_secs(2);
@@ -37,10 +37,11 @@ fn content<T: DeserializeOwned + JsonSchema>(body: &Bytes) -> WebResult<T> {
     }
 }
 
-/// The project and the workflow of a run that exists. Verbs would also take the beginning of a run's id.
-fn found<'l>(live: &'l Live, project: &str, run: &str) -> WebResult<(&'l ServedProject, WorkflowId)> {
-    let workflow = with_run(live, project, run, |found, _| Ok(found.workflow().clone()))?;
-    Ok((project_of(live, project)?, workflow))
+/// The project of a run that exists. Verbs would also take the beginning of a run's id.
+fn existing<'l>(live: &'l Live, project: &str, run: &str) -> WebResult<&'l ServedProject> {
+    let served = project_of(live, project)?;
+    served.keeper().feed.run(&id_of(run)?).map_err(failed)?;
+    Ok(served)
 }
 
 /// A change of a run's status.
@@ -63,7 +64,7 @@ fn given(reason: &str) -> Option<String> {
 
 async fn change(live: Arc<Live>, verb: StatusVerb, (project, run): (String, String), body: Bytes) -> Response {
     report_act(live, move |live| {
-        let (project, _) = found(live, &project, &run)?;
+        let project = existing(live, &project, &run)?;
         let Change { id, seen, reason } = content(&body)?;
         let request = StatusRequest {
             run: Some(run),
@@ -87,7 +88,7 @@ pub(super) async fn unblock(State(live): ServerState, Path(run): BelowProject, b
 
 async fn decide(live: Arc<Live>, approves: bool, (project, run): (String, String), body: Bytes) -> Response {
     report_act(live, move |live| {
-        let (project, _) = found(live, &project, &run)?;
+        let project = existing(live, &project, &run)?;
         let Change { id, seen, reason } = content(&body)?;
         let reason = given(&reason);
         let request = ApproveRequest { run: Some(run), approves, reason, id: Some(id), seen, how: DecidedAt::Page };
@@ -120,11 +121,11 @@ struct RunAnswer {
 
 pub(super) async fn answer(State(live): ServerState, Path((project, run)): BelowProject, body: Bytes) -> Response {
     report_act(live, move |live| {
-        let (project, workflow) = found(live, &project, &run)?;
+        let workflow = with_run(live, &project, &run, |found, _| Ok(found.workflow().clone()))?;
+        let project = project_of(live, &project)?;
         let RunAnswer { id, seen, step, unit, answer } = content(&body)?;
-        let run = run.parse().map_err(|_| missing("this is not the id of a run"))?;
         let question = Question { step, unit, prompt: String::new() };
-        let answered = EmitRequest::answering(&run, &workflow, &question, &answer, seen);
+        let answered = EmitRequest::answering(&id_of(&run)?, &workflow, &question, &answer, seen);
         let request = EmitRequest { id: Some(id), ..answered };
         runs::emit(&project.cx.for_a_person(WAIT), &request).map_err(failed)
     })

@@ -153,6 +153,11 @@ pub(super) fn project_of<'l>(live: &'l Live, name: &str) -> WebResult<&'l Served
     live.find(name).ok_or_else(|| missing("no project of this name is served"))
 }
 
+/// A run's id in an address.
+pub(super) fn id_of(run: &str) -> WebResult<RunId> {
+    run.parse().map_err(|_| missing("this is not the id of a run"))
+}
+
 /// Calls `read` with a run of a project and its address.
 pub(super) fn with_run<T>(
     live: &Live,
@@ -161,7 +166,7 @@ pub(super) fn with_run<T>(
     read: impl FnOnce(&FeedRun, String) -> Result<T>,
 ) -> WebResult<T> {
     let served = project_of(live, project)?;
-    let id = run.parse::<RunId>().map_err(|_| missing("this is not the id of a run"))?;
+    let id = id_of(run)?;
     let mut keeper = served.keeper();
     let found = keeper.feed.run(&id).map_err(failed)?;
     read(&found, format!("/{}/runs/{id}", served.name)).map_err(failed)
