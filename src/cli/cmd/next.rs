@@ -8,7 +8,7 @@ use crate::model::StateName;
 use crate::runs::{self, AdvanceReport, AdvanceRequest, Context, NextStatesReport, NextStatesRequest};
 
 pub(super) fn next(cx: &Context, run: RunArg, out: &mut Out) -> CliResult {
-    let run = meant(cx, run, out, true)?;
+    let run = Some(meant(cx, run, out, true)?);
     let report = runs::next_states(cx, &NextStatesRequest { run, session: None })?;
     Ok(out.answer(&report, |page| next_page(&report, page)))
 }

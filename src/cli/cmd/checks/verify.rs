@@ -14,7 +14,7 @@ use crate::model::{ActivityStatus, counted};
 use crate::runs::{self, Context, VerifyEvidenceReport, VerifyEvidenceRequest};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: VerifyArgs, out: &mut Out) -> CliResult {
-    let run = meant(cx, args.run, out, true)?;
+    let run = Some(meant(cx, args.run, out, true)?);
     if args.evidence {
         return evidence(cx, run, out);
     }

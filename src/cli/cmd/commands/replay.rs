@@ -13,7 +13,7 @@ use crate::runs::{self, Context, PassOn, ReplayConsent, ReplayReport, ReplayRequ
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: ReplayArgs, out: &mut Out) -> CliResult {
     let mut request = ReplayRequest {
-        run: meant(cx, args.run, out, true)?,
+        run: Some(meant(cx, args.run, out, true)?),
         activity: args.activity,
         clean: args.clean,
         consent: if args.yes { ReplayConsent::AcceptedOnly } else { ReplayConsent::Show },

@@ -11,7 +11,7 @@ use crate::runs::{self, Context, EvidenceItem, EvidenceKind, EvidenceOrigin, Evi
 pub(in crate::cli::cmd) fn run(cx: &Context, args: EvidenceArgs, out: &mut Out) -> CliResult {
     let EvidenceArgs { run, all, feature, session } = args;
     let is_of_one = !all && feature.is_none() && session.is_none();
-    let run = if is_of_one { meant(cx, run, out, false)? } else { run.name() };
+    let run = if is_of_one { Some(meant(cx, run, out, false)?) } else { run.name() };
     let request = EvidenceRequest { run, all, feature, session };
     let report = runs::evidence(cx, &request)?;
     out.warnings(&report.notes);

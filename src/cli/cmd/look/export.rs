@@ -8,7 +8,7 @@ use crate::picture;
 use crate::runs::{self, Context, ExportFormat, ExportReport, RunRequest};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: ExportArgs, out: &mut Out) -> CliResult {
-    let run = meant(cx, args.run, out, false)?;
+    let run = Some(meant(cx, args.run, out, false)?);
     let request = RunRequest { run, at: args.at.map(Seq), session: None };
     let format = args.format.into();
     let (whole, notes) = runs::whole_run(cx, &request)?;

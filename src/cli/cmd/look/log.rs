@@ -15,7 +15,7 @@ use crate::runs::{self, Context, LogReport, LogRequest, columns, reader_left};
 const PAUSE: Duration = Duration::from_millis(200);
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: LogArgs, out: &mut Out) -> CliResult {
-    let run = meant(cx, args.run, out, false)?;
+    let run = Some(meant(cx, args.run, out, false)?);
     let request = LogRequest {
         run,
         after: Seq(args.after),

@@ -7,7 +7,7 @@ use crate::picture;
 use crate::runs::{self, Context, WorkReportRequest};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: ReportArgs, out: &mut Out) -> CliResult {
-    let run = meant(cx, args.run, out, true)?;
+    let run = Some(meant(cx, args.run, out, true)?);
     let report = runs::work_report(cx, &WorkReportRequest { run, session: None })?;
     // Also with JSON, which has no word of it.
     for warning in &report.asked {

@@ -13,7 +13,7 @@ use crate::picture::usage_in_words;
 use crate::runs::{self, Context, Sharing, ShowReport, ShowRequest};
 
 pub(in crate::cli::cmd) fn run(cx: &Context, args: ShowArgs, out: &mut Out) -> CliResult {
-    let run = meant(cx, args.run, out, true)?;
+    let run = Some(meant(cx, args.run, out, true)?);
     let shown = runs::show(cx, &ShowRequest { run, at: args.at, session: None })?;
     Ok(out.answer(&shown, |page| fill(&shown, page)))
 }
