@@ -116,7 +116,7 @@ impl<'a> Mending<'a> {
     }
 
     fn take_steps(&mut self, actions: &[RepairStep]) {
-        let now = self.project.cx.clock.now();
+        let now = self.project.cx.now();
         for action in actions {
             match self.take_step(action, now) {
                 Ok(()) => self.step(None, action),
@@ -158,7 +158,7 @@ impl<'a> Mending<'a> {
     fn mend_run(&mut self, run: &RunDir) {
         let mut tried: Vec<Vec<RepairStep>> = Vec::new();
         for _ in 0..ROUNDS {
-            let now = self.project.cx.clock.now();
+            let now = self.project.cx.now();
             let actions = match self.mend_files(run, now) {
                 Ok(actions) => actions,
                 Err(error) => {

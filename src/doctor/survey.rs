@@ -96,7 +96,7 @@ pub(super) fn copy_is_read_again(run: &dyn StoredRun) -> Problem {
 /// Examines the run that the request names, or the project and all of its runs.
 pub(super) fn survey(project: &OpenedProject, request: &DoctorRequest) -> Result<Survey> {
     let mut survey = Survey { parts: Vec::new(), runs: 0 };
-    let now = project.cx.clock.now();
+    let now = project.cx.now();
     if let Some(id) = &request.run {
         let named = open_run(project, id, Purpose::Read)?;
         let run = project.with_files_of(named.id())?.run(named.id())?;

@@ -285,7 +285,7 @@ pub(super) fn change_modes<T>(
     cause: Cause,
     act: impl FnOnce(&mut ModeDraft<'_>) -> Result<T, ModeRefusal>,
 ) -> Result<ChangeResult<T>> {
-    let now = project.cx.clock.now();
+    let now = project.cx.now();
     let wait = if cause == Cause::SessionEnd { HOOK_WAIT } else { project.cx.lock_wait()? };
     let request = project.cx.write_request(now, wait);
     refuse_left_out(project)?;

@@ -70,7 +70,7 @@ impl FeedRun<'_> {
         if assessment.card.run.sharing.is_some() {
             assessment.notes.extend(store_away(self.project));
         }
-        Ok(self.observed.report_of(view, assessment, timekeeper, None, self.project.cx.clock.now()))
+        Ok(self.observed.report_of(view, assessment, timekeeper, None, self.project.cx.now()))
     }
 
     fn opened<'a>(&'a self, view: &'a View) -> OpenedRun<'a> {
@@ -99,7 +99,7 @@ impl FeedRun<'_> {
             None => (self.report(None)?, page_of(log, Seq(0), None), history.attempts().to_vec(), machine.clone()),
         };
         let evidence = self.evidence(&run)?;
-        Ok(WholeRun { run, activities, evidence, log, machine, now: self.project.cx.clock.now() })
+        Ok(WholeRun { run, activities, evidence, log, machine, now: self.project.cx.now() })
     }
 
     /// When work happened in it, as if no worker were known to be alive.
@@ -108,7 +108,7 @@ impl FeedRun<'_> {
             Some(machine) => machine.states().iter().map(|state| state.name.clone()).collect(),
             None => Vec::new(),
         };
-        self.observed.timekeeper.timeline(&order, self.project.cx.clock.now(), &|_| false)
+        self.observed.timekeeper.timeline(&order, self.project.cx.now(), &|_| false)
     }
 
     /// What its work used, as it was reported.

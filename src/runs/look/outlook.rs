@@ -76,7 +76,7 @@ pub(super) fn outlook<'a>(opened: OpenedRun<'a>, hold_state: HoldState, definiti
         drift,
         damage,
         hold_state,
-        now: project.cx.clock.now(),
+        now: project.cx.now(),
         lives: lives(project, &view.history, hold_state == HoldState::HeldByOther),
         unproved: unproved_by_name(project, view),
     }

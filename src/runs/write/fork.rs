@@ -98,7 +98,7 @@ pub fn fork(cx: &Context, request: &ForkRequest) -> Result<ForkReport> {
     let project = cx.project()?;
     let (mut warnings, unreached) = asked_store(&project, request.local);
     let caller = cx.caller(request.session.clone(), None)?;
-    let now = cx.clock.now();
+    let now = cx.now();
     let parent = select_run(&project, Some(&request.run), request.session.clone())?;
     if request.reason.as_ref().is_some_and(|reason| reason.trim().is_empty()) {
         return Err(Error::refused(parent.id(), Refusal::ReasonMissing));

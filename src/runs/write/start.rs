@@ -109,7 +109,7 @@ pub struct StartReport {
 /// [`Error::Catalog`] for a workflow that is unknown or invalid, [`Error::Usage`] for arguments that do not fit,
 /// [`Error::Store`] when the run cannot be written.
 pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
-    let now = cx.clock.now();
+    let now = cx.now();
     let issue = checked_work(request.issue.as_ref(), request.pr)?;
     let request = &StartRequest { issue, ..request.clone() };
     let existing = match cx.project() {

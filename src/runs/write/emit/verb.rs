@@ -77,7 +77,7 @@ pub(crate) enum MissingRun<'a> {
 
 /// As [`emit`], for a verb of flow.
 pub(crate) fn emit_by(cx: &Context, request: &EmitRequest, reporter: &Reporter<'_>) -> Result<EmitReport> {
-    let now = cx.clock.now();
+    let now = cx.now();
     let project = cx.project_if_any()?;
     let root = cx.root_of(project.as_ref())?;
     let run = match (&project, RunId::new(request.run.as_str())) {
