@@ -9,13 +9,13 @@ use crate::doctor::{activities, document, log, tree};
 use crate::engine::{Fault, RunState, pinned};
 use crate::host::GitRef;
 use crate::machine::Machine;
-use crate::model::{Help, Number, Seq, Timestamp};
+use crate::model::{Help, Timestamp};
 use crate::runs::OpenedProject;
 use crate::runs::open::checkout::{committed_beyond, is_elsewhere, places_of_log, places_of_lost, places_with};
 use crate::runs::open::fault::{has_other_run, put_back};
 use crate::runs::open::pinned::catalog_machine;
 use crate::store::local::RunDir;
-use crate::store::{Document, StoredRun as _};
+use crate::store::{Document, Noted, StoredRun as _};
 
 /// The findings of a run, and the log that a repair would put in place of its log.
 pub(super) struct Diagnosis {
@@ -28,7 +28,7 @@ pub(super) struct Diagnosis {
 pub(super) fn diagnose(
     project: &OpenedProject,
     run: &RunDir,
-    noted: Option<(Seq, Number)>,
+    noted: Option<Noted>,
     named: bool,
     now: Timestamp,
 ) -> Diagnosis {
@@ -48,7 +48,7 @@ pub(super) fn diagnose(
     facts.is_copy = project.runs().copies_with(run.id()).is_some();
     // To ask git about each of thousands of runs of a clone would take minutes.
     if named {
-        facts.committed = committed_beyond(project, run, facts.noted().0, facts.scan.last_seq());
+        facts.committed = committed_beyond(project, run, facts.noted().seq, facts.scan.last_seq());
     }
     let is_from_git = || {
         let log = run.address(Document::Log).from(project.root());
@@ -116,7 +116,7 @@ fn rewrite(
     project: &OpenedProject,
     facts: &RunFacts,
     shown: Option<&RunText>,
-    noted: Option<(Seq, Number)>,
+    noted: Option<Noted>,
     now: Timestamp,
 ) -> Option<Rewrite> {
     // A run that flow never wrote has no log to repair.
@@ -129,7 +129,7 @@ fn rewrite(
         _ => None,
     };
     let known = facts.noted();
-    let noted = noted.map_or(known, |(seq, number)| (seq.max(known.0), number));
+    let noted = noted.map_or(known, |noted| Noted { seq: noted.seq.max(known.seq), ..noted });
     let machine = machine.as_ref().map(Machine::to_value);
     Rewrite::plan(facts, &Basis { shown, noted, machine, now })
 }

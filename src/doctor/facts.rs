@@ -13,7 +13,7 @@ use crate::engine::{Fault, Reconciled, Repair, read_run, reconcile};
 use crate::model::{Explain as _, Number, RunId, Seq};
 use crate::store::local::layout::{ACTIVITIES, EVIDENCE, LOCK, LOG, QUARANTINE};
 use crate::store::local::{RunDir, WriterNote};
-use crate::store::{LogScan, StoreError, StoredRun as _};
+use crate::store::{LogScan, Noted, StoreError, StoredRun as _};
 
 /// The content of a file, or why there is none.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,13 +98,13 @@ impl RunFacts {
             FileState::Unusable(_) | FileState::Unread(_) => Err(Fault::Unread),
         };
         let read = file.clone().unwrap_or_default();
-        (reconcile(&self.id, file, &self.scan, self.noted().0), read)
+        (reconcile(&self.id, file, &self.scan, self.noted().seq), read)
     }
 
     /// The highest event position and activity number that are known to have been given.
-    pub(super) fn noted(&self) -> (Seq, Number) {
+    pub(super) fn noted(&self) -> Noted {
         let (seq, number) = self.note.as_ref().map(|note| (note.seq, Number(note.number))).unwrap_or_default();
-        (seq.max(self.committed.unwrap_or_default()), number)
+        Noted { seq: seq.max(self.committed.unwrap_or_default()), number }
     }
 
     /// Whether another program made the run, and flow has not written to it.

@@ -17,14 +17,14 @@ use crate::model::{
     Activity, ActivityRecorded, Event, EventId, EventKind, LogRepaired, LostRange, Number, RenumberedEvent, Seq,
     StateName, TextDigest, Timestamp, counted, limits,
 };
-use crate::store::{LogLine, LogScan};
+use crate::store::{LogLine, LogScan, Noted};
 
 /// What a repair knows in addition to the files.
 pub(super) struct Basis<'a> {
     /// `run.yaml`, when it can be used.
     pub(super) shown: Option<&'a RunText>,
     /// The highest position and number that any writer noted in the lock.
-    pub(super) noted: (Seq, Number),
+    pub(super) noted: Noted,
     /// The workflow from the catalog, for a run that lost the event that pinned it.
     pub(super) machine: Option<Value>,
     /// The time of the repair.
@@ -51,7 +51,7 @@ impl Rewrite {
         let shown = basis.shown.and_then(|text| text.document().state.last_seq).unwrap_or_default();
         let last = lines.last_seq();
         // Behind everything that was ever given, so that no position names two events.
-        let seq = last.max(shown).max(basis.noted.0).next();
+        let seq = last.max(shown).max(basis.noted.seq).next();
         let lost = lines.lost(seq);
         let salvaged = salvage(facts, &lines, &lost);
         let (mut text, settled) = if histories.are_joined() {
@@ -60,7 +60,7 @@ impl Rewrite {
             (state_after(facts, basis.shown, &lines, &salvaged)?, Vec::new())
         };
         let mut state = text.document().state.clone();
-        state.last_number = state.last_number.max(basis.noted.1);
+        state.last_number = state.last_number.max(basis.noted.number);
         for number in salvaged.iter().map(|record| record.number).chain(lines.numbers()) {
             state.last_number = state.last_number.max(number);
         }
@@ -100,8 +100,8 @@ impl Rewrite {
     }
 
     /// The last position and the highest number of the new log.
-    pub(super) fn last(&self) -> (Seq, Number) {
-        (self.seq, self.repair.document.state.last_number)
+    pub(super) fn last(&self) -> Noted {
+        Noted { seq: self.seq, number: self.repair.document.state.last_number }
     }
 
     fn event(&self, id: &EventId, now: Timestamp, quarantined: Option<&str>) -> Option<Event> {

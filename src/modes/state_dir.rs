@@ -324,7 +324,7 @@ impl LockedState<'_> {
     /// The position of the next event.
     #[must_use]
     pub fn next_seq(&self) -> Seq {
-        self.log.tail.end.last.max(self.log.lock.noted().0).next()
+        self.log.tail.end.last.max(self.log.lock.noted().seq).next()
     }
 
     /// As [`StateDir::read`], under the lock.
@@ -344,7 +344,7 @@ impl LockedState<'_> {
     /// Puts files into place that a writer committed before it died.
     fn catch_up(&mut self, now: Timestamp) -> Result<(), StoreError> {
         let shown = self.state.shown()?;
-        let since = shown.max(self.log.lock.noted().0);
+        let since = shown.max(self.log.lock.noted().seq);
         self.log.reread_tail(since)?;
         // The log can be older than the files, if someone restored an old log.
         self.log.lock.note_seq(shown);

@@ -405,6 +405,15 @@ pub trait StoredRun: fmt::Debug + Send + Sync {
     fn begin(&self, request: &WriteRequest) -> Result<Box<dyn RunWriter + '_>, StoreError>;
 }
 
+/// The highest numbers that any writer of a run noted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Noted {
+    /// The position of an event.
+    pub seq: Seq,
+    /// The number of an activity.
+    pub number: Number,
+}
+
 /// A run while it is written.
 pub trait RunWriter: fmt::Debug {
     /// `run.yaml` as it is now; `None` when it is missing.
@@ -435,8 +444,8 @@ pub trait RunWriter: fmt::Debug {
     /// As [`StoredRun::log`].
     fn with_text(&self, text: &str, enough: &dyn Fn(&Event) -> bool) -> Result<Vec<Event>, StoreError>;
 
-    /// The highest position and activity number that any writer noted, even if the log shows lower ones.
-    fn noted(&self) -> (Seq, Number);
+    /// What writers noted, even if the log shows lower numbers.
+    fn noted(&self) -> Noted;
 
     /// Whether the log is unchanged since the last commit of this checkout, so that checks made then still hold.
     fn is_as_left(&self) -> bool;

@@ -14,7 +14,7 @@ use flowrun::store::StoreError;
 use flowrun::store::WriteRequest;
 use flowrun::store::{ActivityFile, Batch, CommitReceipt, Merge, NewRun};
 use flowrun::store::{Address, Document};
-use flowrun::store::{ReadPosition, RunParts, RunStamp, RunStore, RunWriter, StoredRun};
+use flowrun::store::{Noted, ReadPosition, RunParts, RunStamp, RunStore, RunWriter, StoredRun};
 
 /// A store that all its clones share. The runs are lost when the last clone is dropped.
 #[derive(Debug, Clone, Default)]
@@ -28,7 +28,7 @@ struct Kept {
     log: String,
     activities: BTreeMap<String, String>,
     evidence: BTreeMap<String, Vec<u8>>,
-    noted: (Seq, Number),
+    noted: Noted,
     /// The length of the log after the last commit, in bytes.
     left: usize,
     /// How often the log was replaced.
@@ -48,7 +48,8 @@ impl Kept {
         }
         let last = events.last().map(|event| event.seq).unwrap_or_default();
         let number = events.iter().flat_map(|event| event.kind.records()).map(|record| record.number).max();
-        self.noted = (self.noted.0.max(last), self.noted.1.max(number.unwrap_or_default()));
+        let (seq, number) = (self.noted.seq.max(last), self.noted.number.max(number.unwrap_or_default()));
+        self.noted = Noted { seq, number };
     }
 
     /// Replaces `old` by `new`. If a person saved another text, `merge` decides what becomes of it.
@@ -170,7 +171,7 @@ impl StoredRun for MemoryRun {
     }
 
     fn noted(&self) -> Seq {
-        self.with(|run| run.noted.0).unwrap_or_default()
+        self.with(|run| run.noted.seq).unwrap_or_default()
     }
 
     fn is_log_changed(&self) -> bool {
@@ -290,7 +291,7 @@ impl RunWriter for MemoryWriter<'_> {
         Ok(found)
     }
 
-    fn noted(&self) -> (Seq, Number) {
+    fn noted(&self) -> Noted {
         self.seen.noted
     }
 

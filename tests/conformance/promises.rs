@@ -9,7 +9,7 @@ use flowrun::model::{
 };
 use flowrun::store::RunStamp;
 use flowrun::store::{
-    ActivityFile, Batch, CommitReceipt, NewRun, ReadPosition, RunWriter, StoreError, StoredRun, WorkChange,
+    ActivityFile, Batch, CommitReceipt, NewRun, Noted, ReadPosition, RunWriter, StoreError, StoredRun, WorkChange,
     WriteRequest, Writer,
 };
 use serde_json::json;
@@ -287,7 +287,7 @@ pub fn how_far_writers_got_is_known_after_an_older_log_was_put_back(tested: &dyn
     tested.put_log(run.id(), &|log| log.lines().take(2).map(|line| format!("{line}\n")).collect());
     assert_eq!(run.noted(), Seq(3));
     let writer = run.begin(&request()).unwrap();
-    assert_eq!(writer.noted(), (Seq(3), Number(1)));
+    assert_eq!(writer.noted(), Noted { seq: Seq(3), number: Number(1) });
     let last = if tested.brings_back_what_was_lost() { Seq(3) } else { Seq(2) };
     assert_eq!((writer.end().last, writer.is_as_left()), (last, tested.brings_back_what_was_lost()));
 }

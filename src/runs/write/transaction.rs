@@ -408,7 +408,7 @@ impl<'a> Transaction<'a> {
         note_workers(&self.project.cx, &self.caller, &mut kind)?;
         // No position is given twice, not even one that the log has lost.
         let shown = self.state.document().state.last_seq.unwrap_or_default();
-        let seq = self.writer.end().last.max(shown).max(self.writer.noted().0).next();
+        let seq = self.writer.end().last.max(shown).max(self.writer.noted().seq).next();
         let id = match key {
             Some(key) => EventId::new(key)?,
             None => self.project.cx.ids.next(self.now),
@@ -487,8 +487,8 @@ impl<'a> Transaction<'a> {
 
     /// The next number whose file name is free. `last` is one that the same commit gives already.
     pub(crate) fn next_number(&self, last: Option<Number>, id: &ActivityId) -> Result<Number> {
-        let mut last = last.unwrap_or_default().max(self.writer.noted().1);
-        if self.writer.noted().1 == Number(0) {
+        let mut last = last.unwrap_or_default().max(self.writer.noted().number);
+        if self.writer.noted().number == Number(0) {
             // A clone has no note of it. Files that the log does not have may be those of records that are elsewhere.
             for (number, _) in self.run.activity_names()? {
                 last = last.max(number);

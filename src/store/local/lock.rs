@@ -8,6 +8,7 @@ use crate::store::error::{Result, StoreError};
 use crate::store::local::layout::LOCK;
 use crate::store::local::note::WriterNote;
 use crate::store::request::{WriteRequest, Writer};
+use crate::store::run_store::Noted;
 
 /// A held lock. Dropping it releases it.
 #[derive(Debug)]
@@ -66,9 +67,8 @@ impl Lock {
         Ok(true)
     }
 
-    /// The highest event position and activity number that any writer noted.
-    pub(crate) fn noted(&self) -> (Seq, Number) {
-        (self.note.seq, Number(self.note.number))
+    pub(crate) fn noted(&self) -> Noted {
+        Noted { seq: self.note.seq, number: Number(self.note.number) }
     }
 
     /// The length of the log that the last writer noted, in bytes; 0 if unknown.

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use crate::disk::{Dir, DiskError, NEW_FILE, Rename, flush};
-use crate::model::{Number, RunId, Seq, Timestamp, limits};
+use crate::model::{RunId, Timestamp, limits};
 use crate::store::error::Result;
 use crate::store::local::layout::{ACTIVITIES, EVIDENCE, INIT_TMP, LOG, LOG_TMP, QUARANTINE, RUNS, SHARED};
 use crate::store::local::lock::{Lock, note_of};
@@ -13,6 +13,7 @@ use crate::store::local::note::WriterNote;
 use crate::store::local::project::{Project, remove_all};
 use crate::store::local::run_dir::{RunDir, contents};
 use crate::store::request::WriteRequest;
+use crate::store::run_store::Noted;
 
 /// Which directory of a run or project a file is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -106,9 +107,9 @@ pub struct RepairLock<'a> {
 }
 
 impl RepairLock<'_> {
-    /// The highest event position and activity number that any writer noted.
+    /// What writers noted.
     #[must_use]
-    pub fn noted(&self) -> (Seq, Number) {
+    pub fn noted(&self) -> Noted {
         self.lock.noted()
     }
 
@@ -141,12 +142,12 @@ impl RepairLock<'_> {
     pub fn replace_log(
         &mut self,
         bytes: impl FnOnce(Option<&str>) -> Vec<u8>,
-        last: (Seq, Number),
+        last: Noted,
         now: Timestamp,
     ) -> Result<Option<String>> {
         let kept = keep_copy(&self.run.dir, LOG, now)?;
         self.put_log(&bytes(kept.as_deref()))?;
-        self.lock.note_counters(last.0, last.1);
+        self.lock.note_counters(last.seq, last.number);
         Ok(kept)
     }
 

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use crate::codec::{LogEnd, LogScan};
 use crate::disk::{NEW_FILE, Rename, flush, replace_unflushed};
-use crate::model::{Event, Number, RunId, Seq, Timestamp};
+use crate::model::{Event, RunId, Seq, Timestamp};
 use crate::store::batch::{ActivityFile, Batch, CommitReceipt, Merge, last_number};
 use crate::store::chores::LocalChores;
 use crate::store::error::Result;
 use crate::store::local::layout::{ACTIVITIES, ACTIVITY_TMP, EVIDENCE, LOG, QUARANTINE, RUN_FILE, RUN_TMP};
 use crate::store::local::mend::set_aside;
 use crate::store::local::run_dir::LockedRun;
-use crate::store::run_store::{RunWriter, StoredRun as _};
+use crate::store::run_store::{Noted, RunWriter, StoredRun as _};
 
 /// What a store does that has its logs elsewhere and keeps copies here. Nothing of it is flushed.
 impl LockedRun<'_> {
@@ -111,7 +111,7 @@ impl RunWriter for LockedRun<'_> {
         self.log.with_text(text, enough)
     }
 
-    fn noted(&self) -> (Seq, Number) {
+    fn noted(&self) -> Noted {
         self.log.lock.noted()
     }
 

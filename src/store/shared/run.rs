@@ -125,7 +125,7 @@ impl StoredRun for SharedRun {
         if shown.is_none() {
             text_of(&locked)?;
         }
-        let (noted, last) = (locked.noted().0, locked.end().last);
+        let (noted, last) = (locked.noted().seq, locked.end().last);
         if last < noted.max(shown.unwrap_or(Seq(1))) || last > noted || !self.copies.is_whole(&locked, request)? {
             // A power cut, or another program, took the end of the copy, left a part of a commit, or damaged what is further up. What
             // comes next must not take the place of what is missing, nor be decided on without it.

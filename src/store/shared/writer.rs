@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use crate::codec::{LogEnd, LogScan};
-use crate::model::{Event, Explain as _, Number, Seq, Timestamp};
+use crate::model::{Event, Explain as _, Seq, Timestamp};
 use crate::store::batch::{ActivityFile, Batch, CommitReceipt, Merge};
 use crate::store::chores::LocalChores;
 use crate::store::error::{Result, StoreError};
 use crate::store::local::LockedRun;
-use crate::store::run_store::RunWriter;
+use crate::store::run_store::{Noted, RunWriter};
 use crate::store::shared::carrier::{Put, window_of};
 use crate::store::shared::copy::{Copies, shows_end};
 use crate::store::shared::delegate::answered_by;
@@ -43,7 +43,7 @@ impl RunWriter for SharedWriter<'_> {
         fn text(&self) -> Result<Option<String>>;
         fn end(&self) -> &LogEnd;
         fn with_text(&self, text: &str, enough: &dyn Fn(&Event) -> bool) -> Result<Vec<Event>>;
-        fn noted(&self) -> (Seq, Number);
+        fn noted(&self) -> Noted;
         fn is_as_left(&self) -> bool;
         fn is_free(&self, name: &str) -> Result<bool>;
     }

@@ -15,7 +15,7 @@ pub(super) fn reconcile_for_writing(
     writer: &mut dyn RunWriter,
     run: &dyn StoredRun,
 ) -> Result<Reconciled> {
-    let mut noted = writer.noted().0;
+    let mut noted = writer.noted().seq;
     if let Some(committed) = committed_beyond(project, run, noted, writer.end().last) {
         noted = committed;
     }
