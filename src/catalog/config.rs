@@ -15,7 +15,7 @@ use crate::machine::StateTypes;
 use crate::model::ActivityId;
 
 /// The name of the file.
-pub(crate) const FILE: &str = "config.yaml";
+pub(crate) const CONFIG_FILE: &str = "config.yaml";
 
 /// The configuration of a project; empty if the file is missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -37,9 +37,9 @@ pub(crate) struct Config {
 }
 
 /// The keys that mean something.
-const KEYS: [&str; 5] = ["definitions", "state_types", STORE, "journal", "commands"];
+const KEYS: [&str; 5] = ["definitions", "state_types", STORE_KEY, "journal", "commands"];
 /// The key of the store that machines share.
-pub(crate) const STORE: &str = "store";
+pub(crate) const STORE_KEY: &str = "store";
 
 /// A command that a project names: the program and its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub(crate) struct NamedCommand {
 /// # Errors
 /// When what it says of a command is none.
 pub(super) fn named_commands(commands: Value, flow_dir: &Path) -> Result<Vec<NamedCommand>, CatalogError> {
-    let invalid = |message: String| CatalogError::Config { path: flow_dir.join(FILE), message };
+    let invalid = |message: String| CatalogError::Config { path: flow_dir.join(CONFIG_FILE), message };
     let commands = match commands {
         Value::Null => return Ok(Vec::new()),
         Value::Object(commands) => commands,
@@ -153,12 +153,12 @@ impl Config {
     /// Reads the file of the project whose `.flow` directory is `flow_dir`.
     pub(super) fn read(disk: &Arc<dyn Disk>, flow_dir: &Path) -> Result<Self, CatalogError> {
         let Some(folder) = Folder::open(disk, flow_dir, false)? else { return Ok(Self::default()) };
-        let text = match folder.read(FILE) {
+        let text = match folder.read(CONFIG_FILE) {
             Ok(Some(text)) => text,
             Ok(None) => return Ok(Self::default()),
             // The error would speak of a workflow, and this is the configuration.
             Err(error @ CatalogError::Invalid { .. }) => {
-                return Err(CatalogError::Config { path: folder.join(FILE), message: error.in_list() });
+                return Err(CatalogError::Config { path: folder.join(CONFIG_FILE), message: error.in_list() });
             }
             Err(error) => return Err(error),
         };
@@ -175,7 +175,7 @@ impl Config {
                 None => error.to_string(),
             },
         };
-        Err(CatalogError::Config { path: folder.join(FILE), message })
+        Err(CatalogError::Config { path: folder.join(CONFIG_FILE), message })
     }
 
     /// What is said of the keys that mean nothing.
@@ -184,7 +184,7 @@ impl Config {
         for key in self.others.keys() {
             let meant = codec::similar(key, KEYS.into_iter());
             let meant = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
-            warnings.push(format!("{FILE}: the key `{key}` means nothing to flow{meant}"));
+            warnings.push(format!("{CONFIG_FILE}: the key `{key}` means nothing to flow{meant}"));
         }
         warnings
     }

@@ -17,7 +17,7 @@ mod proved;
 mod shipped;
 mod unused;
 
-pub(crate) use config::{FILE as CONFIG_FILE, NamedCommand, STORE as STORE_KEY};
+pub(crate) use config::{CONFIG_FILE, NamedCommand, STORE_KEY};
 pub use error::CatalogError;
 pub(crate) use error::{known_names, shown};
 pub(crate) use find::OwnDefinition;

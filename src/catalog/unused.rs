@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::catalog::config::{Config, FILE};
+use crate::catalog::config::{CONFIG_FILE, Config};
 use crate::catalog::find::Catalog;
 use crate::catalog::folder::Folder;
 use crate::catalog::place::{DefinitionDir, WORKFLOW_SUFFIXES, WORKFLOWS};
@@ -87,7 +87,7 @@ impl Catalog {
             let path = root.map(|root| root.join(dir)).unwrap_or_default();
             if !self.disk.is_dir(&path) {
                 let what = if self.disk.is_file(&path) { "is a file, not a directory" } else { "does not exist" };
-                absent.push(format!("{FILE}: `definitions` names {}, which {what}", dir.display()));
+                absent.push(format!("{CONFIG_FILE}: `definitions` names {}, which {what}", dir.display()));
             }
         }
         absent

@@ -22,7 +22,7 @@ pub(super) fn decide_at_gate(
     let Decide { approves, reason, approval, request, number, now } = decision;
     let reason = if approves { reason } else { Some(needed(reason)?) };
     let phase = gate_to_decide(state, machine, trail.history())?;
-    let name = title(approves, &approval);
+    let name = approval_title(approves, &approval);
     let status = if approves { ActivityStatus::Passed } else { ActivityStatus::Failed };
     let run = state.document();
     let id = ActivityId::new(APPROVAL).expect("BUG: `approval` is an activity id");
@@ -45,7 +45,7 @@ pub(super) fn decide_at_gate(
 }
 
 /// The title of the record of a decision.
-pub fn title(approves: bool, approval: &Approval) -> String {
+pub fn approval_title(approves: bool, approval: &Approval) -> String {
     format!("{} by {} {}", if approves { "approved" } else { "rejected" }, approval.by, approval.how)
 }
 

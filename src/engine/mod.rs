@@ -31,7 +31,7 @@ mod unsettled;
 mod verdict;
 
 pub(crate) use apply::{ask_or_answer, concerns, goes_on};
-pub(crate) use approve::{gate_to_decide, title as approval_title};
+pub(crate) use approve::{approval_title, gate_to_decide};
 pub(crate) use choices::ForcedMove;
 pub use choices::{BadReply, Choice, Choices, END};
 pub use command::{Advance, Caller, Claim, Command, Decide, Decision, Record};

@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
 use crate::host::group::{AFTERWARDS, LOOK, end, in_own_group, wait_until};
-use crate::host::signal::Watch;
+use crate::host::signal::SignalWatch;
 
 /// The longest line of standard error to pass on, in bytes.
 const LINE_BYTES: u64 = 4 << 10;
@@ -60,7 +60,7 @@ impl Job<'_> {
     /// # Errors
     /// If there is no shell, or the command cannot be waited for, or what it says cannot be read.
     pub fn run(&self, told: &mut dyn FnMut(&str)) -> io::Result<CommandResult> {
-        let watch = Watch::begin()?;
+        let watch = SignalWatch::begin()?;
         let mut command = Command::new("sh");
         command.arg("-c").arg(self.command).envs(self.env.iter().map(|(name, value)| (name, value)));
         if let Some(dir) = self.dir {
@@ -87,7 +87,7 @@ impl Job<'_> {
     fn wait(
         &self,
         child: &mut Child,
-        watch: &Watch,
+        watch: &SignalWatch,
         said: &Receiver<Message>,
         output: &mut Vec<u8>,
         told: &mut dyn FnMut(&str),

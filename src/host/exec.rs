@@ -20,7 +20,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::host::group::{AFTERWARDS, GRACE, LOOK, ask_to_end, in_own_group, signal, waits_for_terminal};
 use crate::host::pass_on::{PassOn, Passing, Stream};
-use crate::host::signal::Watch;
+use crate::host::signal::SignalWatch;
 use crate::model::hex;
 
 /// How much of the end of the output is kept, in bytes.
@@ -60,7 +60,7 @@ pub struct ExecutedCommand {
     pub output: ExecuteOutput,
     /// Until this is dropped, no signal ends this program: how the command ended is still to be recorded. Waiting for the
     /// reader of the output comes after that, so it can be ended.
-    _watch: Watch,
+    _watch: SignalWatch,
     passing: Passing,
 }
 
@@ -182,7 +182,7 @@ impl Execute<'_> {
     /// # Errors
     /// If the command cannot be waited for.
     pub fn run(&self) -> io::Result<ExecutedCommand> {
-        let watch = Watch::begin()?;
+        let watch = SignalWatch::begin()?;
         let passing = Passing::begin(self.output)?;
         let mut output = ExecuteOutput::new();
         let (ended, cut_short) = match self.start() {
@@ -249,7 +249,7 @@ impl Execute<'_> {
     fn wait(
         &self,
         mut child: Child,
-        watch: &Watch,
+        watch: &SignalWatch,
         sources: &mut [OutputPipe],
         passing: &Passing,
         output: &mut ExecuteOutput,

@@ -66,7 +66,7 @@ pub use process::{BadHolder, Holder, Liveness};
 pub(crate) use process::{boot_id, processes_with};
 pub(crate) use script::{Script, empty_directory, is_found, own_program, parent_process};
 pub use setting::{BadSetting, Setting};
-pub(crate) use signal::{Watch as SignalWatch, came as signal_that_came, end_by};
+pub(crate) use signal::{SignalWatch, end_by, signal_that_came};
 #[cfg(feature = "watch")]
 pub(crate) use signal::{note_stops, stop};
 pub(crate) use stream::open_stream;

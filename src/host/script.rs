@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::host::child::CommandEnd;
 use crate::host::group::{LOOK, in_own_group, kill};
-use crate::host::signal::Watch;
+use crate::host::signal::SignalWatch;
 
 /// How long to wait for the last lines of a shell that has ended.
 const LAST: Duration = Duration::from_millis(100);
@@ -37,7 +37,7 @@ impl Script<'_> {
     /// # Errors
     /// If there is no shell, or it cannot be waited for.
     pub(crate) fn run(&self, told: &mut dyn FnMut(&str, u32)) -> io::Result<CommandEnd> {
-        let watch = Watch::begin()?;
+        let watch = SignalWatch::begin()?;
         let mut command = Command::new("sh");
         // Both streams in one pipe, so that the lines come in the order in which they are printed.
         command.arg("-c").arg(format!("exec 2>&1\n{}", self.text)).current_dir(self.dir);

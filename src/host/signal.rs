@@ -34,9 +34,9 @@ struct Watched {
 
 /// While it exists, a signal is noted and does not end this program.
 #[derive(Debug)]
-pub(crate) struct Watch(());
+pub(crate) struct SignalWatch(());
 
-impl Watch {
+impl SignalWatch {
     pub(crate) fn begin() -> io::Result<Self> {
         let mut watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
         if watched.users == 0 {
@@ -55,7 +55,7 @@ impl Watch {
 
     /// The signal that came, if any.
     pub(crate) fn came(&self) -> Option<i32> {
-        came()
+        signal_that_came()
     }
 
     /// The signal that came since the last call, if any.
@@ -80,7 +80,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for SignalWatch {
     fn drop(&mut self) {
         leave();
     }
@@ -91,11 +91,11 @@ fn leave() -> Option<i32> {
     watched.users -= 1;
     IDLE.store(watched.users == 0, Ordering::SeqCst);
     // Read it last, because a signal after this point ends the program.
-    came()
+    signal_that_came()
 }
 
 /// The signal that came while something watched, if any.
-pub(crate) fn came() -> Option<i32> {
+pub(crate) fn signal_that_came() -> Option<i32> {
     i32::try_from(CAME.load(Ordering::SeqCst)).ok().filter(|&number| number != 0)
 }
 

@@ -10,7 +10,7 @@ use crate::model::{Flaw, WorkflowId};
 use crate::runs::Context;
 
 /// The suffix of a script's file name.
-pub(crate) const SUFFIX: &str = ".interview.yaml";
+pub(crate) const SCRIPT_SUFFIX: &str = ".interview.yaml";
 /// The directory of the project's own scripts, below `.flow`.
 const FOLDER: &str = "interviews";
 /// Names and texts of the shipped scripts, sorted.
@@ -45,7 +45,7 @@ pub(super) fn scripts(catalog: &Catalog) -> Vec<Script> {
 /// When its directory cannot be read.
 pub(super) fn absent_script(catalog: &Catalog, name: &str) -> Result<Option<String>> {
     let Ok(id) = WorkflowId::new(name) else { return Ok(None) };
-    let file = format!("{id}{SUFFIX}");
+    let file = format!("{id}{SCRIPT_SUFFIX}");
     let is_there = catalog.own(Some(FOLDER))?.is_some_and(|folder| !matches!(folder.read(&file), Ok(None)));
     Ok(if is_there { None } else { Some(format!("{FOLDER}/{file}")) })
 }
@@ -57,7 +57,7 @@ pub(super) fn absent_script(catalog: &Catalog, name: &str) -> Result<Option<Stri
 pub(crate) fn script(catalog: &Catalog, name: &str) -> Result<Script> {
     let folder = catalog.own(Some(FOLDER))?;
     if let (Some(folder), Ok(id)) = (&folder, WorkflowId::new(name)) {
-        let file = format!("{id}{SUFFIX}");
+        let file = format!("{id}{SCRIPT_SUFFIX}");
         let path = folder.join(&file);
         match folder.read(&file) {
             Ok(Some(text)) => return read_named(&text, name).map_err(|violations| Error::Script { path, violations }),
@@ -66,7 +66,7 @@ pub(crate) fn script(catalog: &Catalog, name: &str) -> Result<Script> {
         }
     }
     if let Some((_, text)) = SHIPPED.iter().find(|(shipped, _)| *shipped == name) {
-        let path = PathBuf::from("workflows").join(format!("{name}{SUFFIX}"));
+        let path = PathBuf::from("workflows").join(format!("{name}{SCRIPT_SUFFIX}"));
         return read_script(text).map_err(|violations| Error::Script { path, violations });
     }
     let known = known(folder.as_ref())?;
@@ -91,7 +91,8 @@ fn shipped_names() -> Vec<String> {
 fn own(folder: Option<&Folder>) -> Result<Vec<String>, CatalogError> {
     let Some(folder) = folder else { return Ok(Vec::new()) };
     let files = folder.names()?;
-    let mut names: Vec<String> = files.iter().filter_map(|file| Some(file.strip_suffix(SUFFIX)?.to_owned())).collect();
+    let mut names: Vec<String> =
+        files.iter().filter_map(|file| Some(file.strip_suffix(SCRIPT_SUFFIX)?.to_owned())).collect();
     names.sort();
     Ok(names)
 }

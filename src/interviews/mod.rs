@@ -25,7 +25,7 @@ pub use answer::{AnswerRequest, InterviewAnswerReport, Replaces, answer};
 pub(crate) use close::read_content;
 pub use close::{FinishRequest, InterviewAbandonReport, InterviewFinishReport, abandon, finish};
 pub use definition::script_names;
-pub(crate) use definition::{SUFFIX as SCRIPT_SUFFIX, own_scripts, read_script, script};
+pub(crate) use definition::{SCRIPT_SUFFIX, own_scripts, read_script, script};
 pub use error::{Error, Result};
 pub use fault::InterviewFault;
 pub use interviewee::{AnswerConflict, AskedQuestion, Interviewee, Resolution, Response, Review};

@@ -8,7 +8,7 @@ use crate::modes::error::{Error, Result};
 use crate::modes::policy::Policy;
 
 /// The name of the file in `.flow`.
-pub(crate) const FILE: &str = "modes.yaml";
+pub(crate) const POLICY_FILE: &str = "modes.yaml";
 const SHIPPED: &str = include_str!("../../workflows/modes.yaml");
 
 /// The policy of the project, and its origin.
@@ -19,15 +19,17 @@ const SHIPPED: &str = include_str!("../../workflows/modes.yaml");
 pub fn policy_of(catalog: &Catalog) -> Result<(Policy, Origin)> {
     let folder = catalog.own(None)?;
     let found = match &folder {
-        Some(folder) => match folder.read(FILE) {
-            Ok(text) => text.map(|text| (text, folder.join(FILE))),
-            Err(error) => return Err(Error::Policy { path: folder.join(FILE), violations: flaws_of_file(error)? }),
+        Some(folder) => match folder.read(POLICY_FILE) {
+            Ok(text) => text.map(|text| (text, folder.join(POLICY_FILE))),
+            Err(error) => {
+                return Err(Error::Policy { path: folder.join(POLICY_FILE), violations: flaws_of_file(error)? });
+            }
         },
         None => None,
     };
     let (text, path, origin) = match found {
         Some((text, path)) => (text, path.clone(), Origin::Project(path)),
-        None => (SHIPPED.to_owned(), PathBuf::from("workflows").join(FILE), Origin::Shipped),
+        None => (SHIPPED.to_owned(), PathBuf::from("workflows").join(POLICY_FILE), Origin::Shipped),
     };
     match read_policy(&text) {
         Ok(policy) => Ok((policy, origin)),
@@ -41,7 +43,7 @@ pub fn policy_of(catalog: &Catalog) -> Result<(Policy, Origin)> {
 /// When `.flow` cannot be read.
 pub(crate) fn is_own(catalog: &Catalog) -> Result<bool> {
     match catalog.own(None)? {
-        Some(folder) => Ok(!matches!(folder.read(FILE), Ok(None))),
+        Some(folder) => Ok(!matches!(folder.read(POLICY_FILE), Ok(None))),
         None => Ok(false),
     }
 }

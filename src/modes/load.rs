@@ -153,13 +153,13 @@ pub(super) fn board(policy: &Policy, files: &StateFiles) -> Board {
 /// The state in one file.
 pub(super) fn read(file: &StateFile) -> ModeState {
     match file {
-        StateFile::Text(bytes) => parse(bytes),
+        StateFile::Text(bytes) => read_state(bytes),
         StateFile::Unreadable(why) => ModeState::Broken(why.clone()),
     }
 }
 
 /// The state in the text of a file.
-pub(crate) fn parse(bytes: &[u8]) -> ModeState {
+pub(crate) fn read_state(bytes: &[u8]) -> ModeState {
     match serde_json::from_slice::<Value>(bytes) {
         Ok(Value::Object(state)) => ModeState::Known(state),
         Ok(_) => ModeState::Broken("it is not a JSON object".to_owned()),

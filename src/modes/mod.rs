@@ -23,10 +23,10 @@ mod view;
 pub use change::{ModeDecision, ModeRequest, ModeRequestReport, ModeWriteReport, ModeWriteRequest, request, write};
 #[doc(hidden)]
 pub use definition::policy_of;
-pub(crate) use definition::{FILE as POLICY_FILE, read_policy};
+pub(crate) use definition::{POLICY_FILE, read_policy};
 pub use end::{EndedMode, ModeEndReport, ModeEndRequest, ModesObserver, cancel, clear};
 pub use error::{Error, Result};
-pub(crate) use load::parse as read_state;
+pub(crate) use load::read_state;
 pub use load::{ModeScope, ScopeReport};
 pub use prompt::{ModePromptReport, ModePromptRequest, PromptError, prompt};
 pub(crate) use prompt::{asks_for_modes, concerns_modes, names_skill};

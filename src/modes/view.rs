@@ -8,7 +8,7 @@ use crate::model::{MODE_FILE, ModeName, Scope, VISIBLE, mode_file};
 use crate::modes::change::is_dead;
 use crate::modes::error::{Result, refused};
 use crate::modes::load::{
-    ModeScope, ScopeReport, board, mode, names, parse, policy_for_command, read, refuse_left_out, scope_of,
+    ModeScope, ScopeReport, board, mode, names, policy_for_command, read, read_state, refuse_left_out, scope_of,
 };
 use crate::modes::policy::{ModeOutcome, OutcomeSource, Policy, Reading, read_outcome, says_active, text_of};
 use crate::modes::state::{Board, ModeRefusal, ModeState, says_ended, why_over};
@@ -268,7 +268,7 @@ pub fn show(cx: &Context, request: &ModeShowRequest) -> Result<ModeShowReport> {
 /// # Errors
 /// `invalid_document` when it is not a JSON object.
 pub fn outcome(origin: &str, bytes: &[u8]) -> Result<OutcomeReport> {
-    let fields: Map<String, Value> = match parse(bytes) {
+    let fields: Map<String, Value> = match read_state(bytes) {
         ModeState::Known(fields) => fields,
         ModeState::Broken(why) => return Err(runs::Error::input_json(origin, why).into()),
     };

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use crate::machine::{Machine, State};
 use crate::model::StateName;
-use crate::picture::text::{FONT, SMALL_FONT, fits, in_one_line, pixels, rounded, shortened};
+use crate::picture::text::{FONT, SMALL_FONT, cut, fits, in_one_line, pixels, rounded};
 use around::shown_states;
 pub use drawn::{Diagram, DiagramEdge, DiagramLabel, DiagramNode, NodeKind};
 use layout::place;
@@ -118,7 +118,7 @@ impl<'m> Draft<'m> {
 
     fn add_edge(&mut self, from: usize, to: usize, text: Option<String>) {
         let label = text.map(|text| {
-            let text = shortened(&text, COLUMNS);
+            let text = cut(&text, COLUMNS);
             DiagramLabel { width: pixels(&text, SMALL_FONT), height: LABEL_HEIGHT, text, x: 0.0, y: 0.0 }
         });
         self.edges.push(DiagramEdge { from, to, label, points: Vec::new() });
@@ -195,10 +195,10 @@ fn node_of(state: &State) -> DiagramNode {
     let label = if !given.is_empty() && fits(&given, COLUMNS) {
         given.clone()
     } else {
-        shortened(&in_one_line(state.name.as_str()), COLUMNS)
+        cut(&in_one_line(state.name.as_str()), COLUMNS)
     };
     let about = if given.is_empty() || given == label { description } else { given };
-    let about = if about.is_empty() { None } else { Some(shortened(&about, ABOUT)) };
+    let about = if about.is_empty() { None } else { Some(cut(&about, ABOUT)) };
     DiagramNode {
         kind: NodeKind::State,
         name: Some(state.name.clone()),

@@ -1,6 +1,6 @@
 //! Columns of a table that fit a width: which of them give way, and in which order.
 
-use crate::picture::text::{columns, cut_front, shortened};
+use crate::picture::text::{columns, cut, cut_front};
 
 /// The gap between columns.
 const GAP: usize = 2;
@@ -119,11 +119,11 @@ impl Shrink {
             Self::Front(_) => cut_front(text, width),
             Self::BeforeLast(_) => match text.rsplit_once(' ') {
                 Some((before, last)) if columns(last) + 2 < width => {
-                    format!("{} {last}", shortened(before, width - columns(last) - 1))
+                    format!("{} {last}", cut(before, width - columns(last) - 1))
                 }
-                _ => shortened(text, width),
+                _ => cut(text, width),
             },
-            Self::End(_) | Self::Whole => shortened(text, width),
+            Self::End(_) | Self::Whole => cut(text, width),
         }
     }
 }

@@ -27,7 +27,7 @@ pub use graph::WorkflowGraphReport;
 pub(crate) use page::decision;
 pub(crate) use page::{heading, hint, look_of, look_of_activity, look_of_group, look_of_step, look_of_verdict};
 pub use report::work_report;
-pub(crate) use text::{columns, in_ascii, shortened as cut};
+pub(crate) use text::{columns, cut, in_ascii};
 pub use timeline::timeline_svg;
 pub(crate) use timeline_text::timeline_text;
 pub use tone::Tone;

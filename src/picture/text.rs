@@ -18,7 +18,7 @@ pub(super) fn in_one_line(text: &str) -> String {
 }
 
 /// The text if it takes at most this many columns, otherwise its beginning with `…`.
-pub(crate) fn shortened(text: &str, columns: usize) -> String {
+pub(crate) fn cut(text: &str, columns: usize) -> String {
     if fits(text, columns) {
         return text.to_owned();
     }
@@ -128,12 +128,12 @@ mod tests {
 
     #[test]
     fn a_long_text_is_cut_by_columns() {
-        assert_eq!(shortened("code", 4), "code");
-        assert_eq!(shortened("verify", 4), "ver…");
-        assert_eq!(shortened("尋ねる", 5), "尋ね…");
-        assert_eq!(shortened("尋ねる", 4), "尋…");
-        assert_eq!(shortened("go on", 4), "go…");
+        assert_eq!(cut("code", 4), "code");
+        assert_eq!(cut("verify", 4), "ver…");
+        assert_eq!(cut("尋ねる", 5), "尋ね…");
+        assert_eq!(cut("尋ねる", 4), "尋…");
+        assert_eq!(cut("go on", 4), "go…");
         let accents = format!("e{}", "\u{301}".repeat(10_000));
-        assert_eq!(shortened(&accents, 24).chars().count(), 97);
+        assert_eq!(cut(&accents, 24).chars().count(), 97);
     }
 }

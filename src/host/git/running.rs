@@ -17,7 +17,7 @@ use rustix::io::Errno;
 
 use crate::host::group::{LOOK, in_own_group, kill};
 use crate::host::process::cpu_time;
-use crate::host::signal::Watch;
+use crate::host::signal::SignalWatch;
 
 /// The time limit of most git commands, and how long another one may do nothing.
 pub(super) const LIMIT: Duration = Duration::from_secs(5);
@@ -259,7 +259,7 @@ impl RunningGit {
 /// does not reach it.
 #[derive(Debug, Default)]
 struct Patience {
-    watch: Option<Watch>,
+    watch: Option<SignalWatch>,
     /// What git had done when it was looked at last, and since when it did nothing more.
     idle: Option<(GitWork, Instant)>,
 }
@@ -282,7 +282,7 @@ impl Patience {
     /// Watches for signals if a git that began then takes longer than most.
     fn look(&mut self, began: Instant) -> &Self {
         if self.watch.is_none() && began.elapsed() >= LOOK {
-            self.watch = Watch::begin().ok();
+            self.watch = SignalWatch::begin().ok();
         }
         self
     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::engine::{Lane, Span, SpanState, Timeline, Wait, WaitState};
 use crate::model::{StepStatus, Timestamp};
-use crate::picture::text::{in_one_line, shortened};
+use crate::picture::text::{cut, in_one_line};
 use crate::runs::RunReport;
 
 /// The most bytes of all tasks. Mermaid refuses texts of more than 50,000 characters.
@@ -128,7 +128,7 @@ fn time(at: Timestamp) -> String {
 /// A text on one line without what ends a name or begins something else in the grammar of Mermaid.
 fn name(text: &str) -> String {
     let plain = in_one_line(&text.replace([':', ';', '#', '%', '{', '}', '<', '>', '`', '"', '\\'], " "));
-    if plain.is_empty() { "…".to_owned() } else { shortened(&plain, COLUMNS) }
+    if plain.is_empty() { "…".to_owned() } else { cut(&plain, COLUMNS) }
 }
 
 #[cfg(test)]
