@@ -74,7 +74,7 @@ pub(super) fn phases() -> ArgValueCandidates {
 /// The phases of the definition that the run follows, and how far it is in them.
 fn phases_of_run(cx: &Context, run: String) -> Option<Names> {
     let request = ShowRequest { run: Some(run), ..ShowRequest::default() };
-    let steps = runs::show(&cx.clone().offline(), &request).ok()?.steps;
+    let steps = runs::show(&cx.offline(), &request).ok()?.steps;
     Some(steps.into_iter().map(|step| (step.step.to_string(), step.status.to_string())).collect())
 }
 

@@ -178,7 +178,7 @@ impl Out {
     /// Prints to standard error in every case, for questions to a person.
     pub(super) fn show(&self, text: &str) {
         // What is behind the last line break is a prompt, behind which a person types.
-        let (lines, prompt) = text.rsplit_once('\n').map_or(("", text), |(lines, prompt)| (lines, prompt));
+        let (lines, prompt) = text.rsplit_once('\n').unwrap_or(("", text));
         let mut shown = self.filled(|page| lines.lines().for_each(|line| page.line(line)));
         shown += &page::clean(prompt);
         self.stderr(&shown);

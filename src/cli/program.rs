@@ -141,11 +141,8 @@ fn run_command(name: &str, cli: Cli, out: &mut Out, context: impl FnOnce(Options
         project: cli.everywhere.project,
         lock_wait: cli.everywhere.lock_timeout,
         command: format!("flow {name}"),
-        begun_by: None,
-        waited: std::time::Duration::ZERO,
         // A driver holds its run exactly as long as its own process lives.
         holder_pid: if cli.command.is_driver() { Some(std::process::id()) } else { None },
-        boot: None,
         ..Options::default()
     };
     let cx = match context(options) {

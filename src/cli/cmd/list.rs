@@ -64,7 +64,7 @@ pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> CliResult {
 
 /// That no run matches, with the name that was probably meant.
 fn no_match(cx: &Context, filter: &ListFilter) -> String {
-    let all = runs::list(&cx.clone().offline(), &ListFilter::default()).map(|report| report.runs).unwrap_or_default();
+    let all = runs::list(&cx.offline(), &ListFilter::default()).map(|report| report.runs).unwrap_or_default();
     let defined = runs::workflow_list(cx).map(|report| report.workflows).unwrap_or_default();
     let workflows = defined.into_iter().map(|one| one.id).chain(all.iter().map(|run| run.head.workflow.to_string()));
     let features = all.iter().filter_map(|run| run.feature.clone());

@@ -97,8 +97,7 @@ pub struct ForkReport {
 pub fn fork(cx: &Context, request: &ForkRequest) -> Result<ForkReport> {
     let project = cx.project()?;
     let (mut warnings, unreached) = asked_store(&project, request.local);
-    let caller = cx.caller(request.session.clone(), None)?;
-    let now = cx.now();
+    let (caller, now) = (cx.caller(request.session.clone(), None)?, cx.now());
     let parent = select_run(&project, Some(&request.run), request.session.clone())?;
     if request.reason.as_ref().is_some_and(|reason| reason.trim().is_empty()) {
         return Err(Error::refused(parent.id(), Refusal::ReasonMissing));
@@ -109,8 +108,10 @@ pub fn fork(cx: &Context, request: &ForkRequest) -> Result<ForkReport> {
     if let Some(known) = known_fork(&project, request, parent.id())? {
         return Ok(known);
     }
-    if !request.local {
-        unreached.map_or(Ok(()), Err)?;
+    if !request.local
+        && let Some(error) = unreached
+    {
+        return Err(error);
     }
     if let Some(id) = &request.id {
         cx.refuse_id_in_git(project.root(), id)?;

@@ -110,8 +110,7 @@ pub struct StartReport {
 /// [`Error::Store`] when the run cannot be written.
 pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
     let now = cx.now();
-    let issue = checked_work(request.issue.as_ref(), request.pr)?;
-    let request = &StartRequest { issue, ..request.clone() };
+    let request = &StartRequest { issue: checked_work(request.issue.as_ref(), request.pr)?, ..request.clone() };
     let existing = match cx.project() {
         Err(error @ Error::Store(_)) => return Err(error),
         existing => existing.ok(),
@@ -129,7 +128,9 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
     let caller = cx.caller(request.session.clone(), None)?;
     if let Some(id) = &request.id {
         cx.refuse_id_in_git(&root, id)?;
-        existing.as_ref().map_or(Ok(()), |project| refuse_same_but_for_case(project, id))?;
+        if let Some(project) = &existing {
+            refuse_same_but_for_case(project, id)?;
+        }
     }
     let key = request.issue.as_ref().map(|issue| IssueKeys::at(cx, root.clone()).key(issue));
     let base = run_id_base(request, key.as_deref(), now)?;
