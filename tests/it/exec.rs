@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
 use std::process::Child;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -523,16 +522,6 @@ fn a_command_that_changes_files_is_seen_to_have_run_on_those_before() {
     ");
 }
 
-/// Copies the run into another checkout, as git or a shared store would.
-fn in_another(sandbox: &Sandbox, checkout: &Path) -> Value {
-    let to = checkout.join(".flow/runs/r1");
-    fs::create_dir_all(&to).unwrap();
-    crate::support::hostile::copy(&sandbox.run_dir("r1"), &to);
-    let mut command = sandbox.flow_command();
-    command.args(["verify", "r1", "--evidence", "--json"]).current_dir(checkout);
-    run(command, "").json()["evidence"][0]["freshness"].clone()
-}
-
 #[test]
 fn another_checkout_compares_commits_and_never_says_stale() {
     let sandbox = sandbox();
@@ -546,11 +535,11 @@ fn another_checkout_compares_commits_and_never_says_stale() {
     fs::write(clone.join(".git/info/exclude"), ".flow\n").unwrap();
     sandbox.git(&["worktree", "add", "-q", worktree.to_str().unwrap()]);
     for other in [&clone, &worktree] {
-        assert_eq!(in_another(&sandbox, other), "fresh");
+        assert_eq!(sandbox.freshness_in(other), "fresh");
         fs::write(other.join("a"), "2").unwrap();
-        assert_eq!(in_another(&sandbox, other), "unknown");
+        assert_eq!(sandbox.freshness_in(other), "unknown");
         fs::write(other.join("a"), "1").unwrap();
-        assert_eq!(in_another(&sandbox, other), "fresh");
+        assert_eq!(sandbox.freshness_in(other), "fresh");
     }
 }
 

@@ -219,19 +219,13 @@ fn a_record_in_the_place_of_a_dead_holder_takes_the_run() {
 fn a_workflow_that_changed_under_the_run_is_drift_only_where_the_run_stands() {
     let sandbox = Sandbox::new();
     sandbox.flow(["init"]).ok();
-    let write = |phases: &[&str]| {
-        let phases: String = phases.iter().map(|phase| format!("  - id: {phase}\n")).collect();
-        let text =
-            format!("apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata:\n  id: own\nphases:\n{phases}");
-        std::fs::write(sandbox.path(".flow/workflows/own.workflow.yaml"), text).unwrap();
-    };
-    write(&["one", "two", "three", "four"]);
+    sandbox.define_own(&["one", "two", "three", "four"]);
     let run = sandbox.start("own");
     sandbox.record(&run, "one", "first");
-    write(&["one", "two", "three", "five"]);
+    sandbox.define_own(&["one", "two", "three", "five"]);
     let report = verdict(&sandbox, &[], "continue", 0);
     assert!(report["notes"][0].as_str().unwrap().starts_with("the workflow changed elsewhere"), "{report:#}");
-    write(&["one", "three", "four"]);
+    sandbox.define_own(&["one", "three", "four"]);
     let report = verdict(&sandbox, &[], "drifted", 4);
     assert!(report["reason"].as_str().unwrap().starts_with("the workflow changed where the run stands"));
     // Its position is in today's definition as well.
@@ -246,18 +240,12 @@ fn a_workflow_that_changed_under_the_run_is_drift_only_where_the_run_stands() {
 fn a_run_that_adopts_a_definition_follows_it_from_then_on_also_when_its_files_are_rebuilt() {
     let sandbox = Sandbox::new();
     sandbox.flow(["init"]).ok();
-    let write = |phases: &[&str]| {
-        let phases: String = phases.iter().map(|phase| format!("  - id: {phase}\n")).collect();
-        let text =
-            format!("apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata:\n  id: own\nphases:\n{phases}");
-        std::fs::write(sandbox.path(".flow/workflows/own.workflow.yaml"), text).unwrap();
-    };
-    write(&["one", "two", "three"]);
+    sandbox.define_own(&["one", "two", "three"]);
     let run = sandbox.start("own");
     sandbox.record(&run, "one", "first");
     let same = sandbox.flow(["workflow", "adopt", &run]).ok();
     assert_eq!(same.stdout, format!("{run} follows today's own already\n"));
-    write(&["one", "between", "two"]);
+    sandbox.define_own(&["one", "between", "two"]);
     verdict(&sandbox, &[], "drifted", 4);
     let adopted = sandbox.flow(["workflow", "adopt", &run, "--json"]).ok().json();
     assert_eq!((&adopted["changed"], &adopted["seq"], &adopted["phase"]), (&json!(true), &json!(3), &json!("one")));
@@ -277,10 +265,10 @@ fn a_run_that_adopts_a_definition_follows_it_from_then_on_also_when_its_files_ar
     assert!(sandbox.read(&run, "run.yaml").contains("workflow_seq: 3\n"));
     sandbox.flow(["verify", &run]).ok();
     // Where the run stands nothing may be missing.
-    write(&["one", "between"]);
+    sandbox.define_own(&["one", "between"]);
     let refused = sandbox.flow(["workflow", "adopt", &run, "--json"]).exits(1).error();
     assert_eq!(refused["code"], "position_gone");
-    write(&["one", "twoo"]);
+    sandbox.define_own(&["one", "twoo"]);
     let refused = sandbox.flow(["workflow", "adopt", &run]).exits(1);
     insta::assert_snapshot!(refused.stderr, @r"
     error: run 2026-05-20T143004Z-issue-42: the run is in `two`, which today's workflow does not have
@@ -289,7 +277,7 @@ fn a_run_that_adopts_a_definition_follows_it_from_then_on_also_when_its_files_ar
     std::fs::remove_file(sandbox.path(".flow/workflows/own.workflow.yaml")).unwrap();
     assert_eq!(sandbox.flow(["workflow", "adopt", &run, "--json"]).exits(3).error()["code"], "unknown_workflow");
     sandbox.flow(["complete", &run, "--skip-reason", "enough"]).ok();
-    write(&["one", "two"]);
+    sandbox.define_own(&["one", "two"]);
     assert_eq!(sandbox.flow(["workflow", "adopt", &run, "--json"]).exits(1).error()["code"], "run_terminal");
 }
 

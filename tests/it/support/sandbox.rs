@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::hostile::copy;
 use super::{Tree, whole};
 
 /// A temporary repository. Each command runs one second after the one before, with ids of its own.
@@ -229,6 +230,26 @@ impl Sandbox {
             let text = std::fs::read_to_string(shipped).unwrap().replace("gate: person", "gate: blocking");
             std::fs::write(self.path(".flow/workflows").join(file), text).unwrap();
         }
+    }
+
+    /// Defines the workflow `own` of the project, with these phases one behind the other.
+    pub fn define_own(&self, phases: &[&str]) {
+        let phases: String = phases.iter().map(|phase| format!("  - id: {phase}\n")).collect();
+        let text =
+            format!("apiVersion: flow.synapti.ai/v1\nkind: FlowWorkflow\nmetadata:\n  id: own\nphases:\n{phases}");
+        std::fs::write(self.path(".flow/workflows/own.workflow.yaml"), text).unwrap();
+    }
+
+    /// Copies the run `r1` into another checkout, as git or a shared store would, and gives how fresh its first evidence is
+    /// there.
+    #[track_caller]
+    pub fn freshness_in(&self, checkout: &Path) -> Value {
+        let to = checkout.join(".flow/runs/r1");
+        std::fs::create_dir_all(&to).unwrap();
+        copy(&self.run_dir("r1"), &to);
+        let mut command = self.flow_command();
+        command.args(["verify", "r1", "--evidence", "--json"]).current_dir(checkout);
+        run(command, "").json()["evidence"][0]["freshness"].clone()
     }
 
     /// Records a passed activity.
