@@ -109,7 +109,7 @@ impl Catalog {
         Ok(self.config()?.types())
     }
 
-    /// What the project's configuration says in vain: unknown keys, and directories that are not there.
+    /// Settings of the project that have no effect: unknown keys, and directories that are not there.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let config = self.config().unwrap_or_default();

@@ -35,7 +35,7 @@ pub(crate) fn read_proved<D: DeserializeOwned, T>(
     Err(violations)
 }
 
-/// What is wrong with the file of a definition as a whole, as that of its text is told.
+/// A fault of a definition's file as a whole, in the form of faults in its text.
 ///
 /// # Errors
 /// `error`, if it is not about what the file holds.

@@ -1,4 +1,5 @@
-//! What looks like a definition, or like a directory of them, and is passed over: told, since its author expects it to count.
+//! What looks like a definition, or like a directory of them, and is passed over: reported, since its author expects it to
+//! count.
 
 use std::path::PathBuf;
 
@@ -33,7 +34,7 @@ pub(crate) struct UnreadFile {
 
 impl Catalog {
     /// The files in the directories of definitions that flow passes over because of their names, sorted. What cannot be read
-    /// is told elsewhere.
+    /// is reported elsewhere.
     pub(crate) fn unread_files(&self) -> Vec<UnreadFile> {
         let config = self.config().unwrap_or_default();
         let mut unread = Vec::new();

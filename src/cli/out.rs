@@ -21,7 +21,7 @@ pub(super) struct Out {
     json: bool,
     /// Output that is kept instead of written to the standard streams; none in a process of its own.
     kept: Option<RefCell<KeptOutput>>,
-    /// What is already safe on disk, to be told when the answer cannot be written.
+    /// What is already safe on disk, to be reported when the answer cannot be written.
     done: Option<String>,
     /// The word before an error message; some callers expect another one than `error`.
     pub(super) error_word: &'static str,

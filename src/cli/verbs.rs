@@ -6,7 +6,7 @@ use std::ffi::OsString;
 /// hosts do that allow them.
 const ALIASES: [(&str, &str); 3] = [("ls", "list"), ("record", "record-activity"), ("status", "resume")];
 
-/// Words of other tools, and the command that is meant. They change runs, so a guess is told and not carried out.
+/// Words of other tools, and the command that is meant. They change runs, so a guess is named and not carried out.
 const OTHERS: [(&str, &str); 28] = [
     ("answer", "interview answer"),
     ("archive", "prune"),

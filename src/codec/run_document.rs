@@ -38,7 +38,7 @@ pub(super) fn document(root: &Node, completed: IdList) -> Result<RunDocument, Wr
     }
     head(root)?;
     let metadata = Section::of(root, "metadata")?;
-    // In this order: the first problem is the one that is told.
+    // In this order: the first problem is the one that is reported.
     Ok(RunDocument {
         id: metadata.required("id")?,
         workflow: metadata.required("workflow")?,

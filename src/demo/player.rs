@@ -30,7 +30,7 @@ pub(super) struct Player<'a> {
     pub(super) before: Option<String>,
     /// Whether a scene was played.
     pub(super) is_begun: bool,
-    /// Whether only commands are told, and not what they print.
+    /// Whether only commands are shown, and not what they print.
     pub(super) is_brief: bool,
     /// Called with everything that is to be shown.
     pub(super) tell: &'a mut dyn FnMut(DemoLine<'_>),

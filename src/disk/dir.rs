@@ -194,7 +194,7 @@ impl Dir {
     /// Opens the regular file `name`.
     fn open_file(&self, name: &str, how: Open, action: Operation) -> Result<(File, Stat), DiskError> {
         let file = self.open_any(name, how, action)?;
-        // A FIFO or a device is opened without an error, so only the type tells.
+        // A FIFO or a device is opened without an error, so only the type shows it.
         let stat = self.stat_file(&file, name)?;
         if stat.kind != FileType::RegularFile {
             return Err(self.why_not(name));

@@ -52,11 +52,11 @@ pub struct DocumentPlace<'a> {
     pub copy_of: Option<&'a OsStr>,
     /// The digest of a text. It is part of the names of files that are exchanged with the document.
     pub digest: fn(&[u8]) -> String,
-    /// Who knows whether a document that is not there exists all the same.
+    /// Who knows whether a document that is not there exists anyway.
     pub absence: &'a dyn Absence,
 }
 
-/// Knows files that are not there and exist all the same, such as those that a sparse checkout leaves out.
+/// Knows files that are not there and exist anyway, such as those that a sparse checkout leaves out.
 pub trait Absence: Debug {
     /// Why nothing may take the place of the file at `path`, which is not there; `None` if it does not exist.
     fn elsewhere(&self, path: &Path) -> Option<Problem>;

@@ -63,7 +63,7 @@ pub enum DocumentFault {
         /// The document.
         path: PathBuf,
     },
-    /// The document is not there, and exists all the same.
+    /// The document is not there, and exists anyway.
     #[error("{0}")]
     Elsewhere(Problem),
     /// The document's directory belongs to another user, and the system lets no other one write there.

@@ -29,7 +29,7 @@ pub(super) fn last_line_with(scan: &LogScan, seq: Seq) -> Option<usize> {
     Some(scan.lines.iter().rfind(|line| line.event.seq == seq)?.number)
 }
 
-/// The first two events of which the later one stands before the earlier one.
+/// The first pair of events in the wrong order.
 pub(super) fn out_of_order(scan: &LogScan) -> Option<(&LogLine, &LogLine)> {
     // The scan sorts events by their positions, and each keeps the number of its line.
     for two in scan.lines.windows(2) {

@@ -312,7 +312,7 @@ fn scripts(catalog: &Catalog, root: &Path, found: &mut Findings) {
     }
 }
 
-/// Tells of the runs of which a sparse checkout leaves out the whole directory.
+/// Reports the runs of which a sparse checkout leaves out the whole directory.
 fn left_out_runs(project: &OpenedProject, found: &mut Findings) {
     let (cx, root) = (&project.cx, project.root());
     let files = match cx.left_out_files(root, ".flow/runs/*/run.yaml") {

@@ -216,7 +216,7 @@ impl Checker {
                 CatalogError::Refused { path, .. } | CatalogError::Io { path, .. } => {
                     vec![OwnDefinition { path: path.clone(), error: Some(error), unread_gates: Vec::new() }]
                 }
-                // That of the configuration is told where its file is checked.
+                // That of the configuration is reported where its file is checked.
                 _ => return,
             },
         };
@@ -273,7 +273,7 @@ impl Checker {
         self.report.files.push(CheckedFile { path: path.to_owned(), kind, violations: reports });
     }
 
-    /// Checks a file. With `named`, the caller named this file, so it is checked even if its name tells nothing.
+    /// Checks a file. With `named`, the caller named this file, so it is checked even if its name says nothing.
     fn file(&mut self, path: &Path, named: bool) {
         let mut kind = kind_of(path);
         if kind.is_none() && (self.is_configuration(path) || !named) {
@@ -336,7 +336,7 @@ fn violations_of(diagnostics: Vec<Diagnostic>) -> Vec<Violation> {
     violations
 }
 
-/// Checks a document whose `kind` tells what it is.
+/// Checks a document whose `kind` says what it is.
 fn check_claimed(root: &Node, text: &str) -> Vec<Violation> {
     match root.get("kind").and_then(Node::text) {
         Some("FlowRun") => check_document(text, DocumentKind::Run),

@@ -352,7 +352,7 @@ impl<'a> States<'a> {
                 all.push(one.clone());
             }
         }
-        // What came after its history had left the phase was told there as well.
+        // What came after its history had left the phase was reported there as well.
         all.retain(|one| {
             let own = if has(ours, one) { ours } else { theirs };
             joined.is_in(&one.phase) || !own.is_in(&one.phase)

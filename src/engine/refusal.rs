@@ -504,7 +504,7 @@ impl Undone {
         self.latest.as_ref()?.0
     }
 
-    /// How the work stands that its latest record tells of.
+    /// The state of the work that its latest record is about.
     #[must_use]
     pub fn status_of_work(&self) -> StepStatus {
         self.recorded.map_or(self.status, StepStatus::from)

@@ -5,9 +5,9 @@ use crate::model::{
     ActivityRecorded, Event, EventKind, OwnedState, StateName, StepReport, StepStatus, UnsettledActivity,
 };
 
-/// Follows an event; `before` are the places of the run before it. What failed in a phase is told until it is settled, or
-/// until the run leaves the phase; then it is left undone, which the log tells. An outcome that came after the run had left
-/// is told until it is settled.
+/// Follows an event; `before` are the places of the run before it. What failed in a phase is reported until it is settled, or
+/// until the run leaves the phase; then it is left undone, as the log shows. An outcome that came after the run had left
+/// is reported until it is settled.
 pub(super) fn follow(state: &mut OwnedState, event: &Event, before: &[StateName]) {
     // These begin the run again, with all that is unsettled.
     if event.kind.begins_a_run() {

@@ -176,7 +176,7 @@ fn of_run_and(report: &BriefReport, session: Option<&SessionId>, around: Vec<Str
     clipped(&lines.join("\n"), LONGEST)
 }
 
-/// A completed activity. Its status is told only if its command exited otherwise.
+/// A completed activity. Its status is named only if its command exited otherwise.
 fn completed_in_words(done: &CompletedActivity) -> String {
     let name = match done.number {
         Some(number) => format!("{number} {}", done.id),
@@ -190,7 +190,7 @@ fn completed_in_words(done: &CompletedActivity) -> String {
     }
 }
 
-/// Whether a text is the brief of a run, with which flow told a host to go on.
+/// Whether a text is a brief that flow itself gave a host to continue with.
 pub(super) fn is_of_run(text: &str) -> bool {
     text.trim_start().starts_with(OF_RUN)
 }

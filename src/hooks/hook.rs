@@ -168,7 +168,7 @@ fn session_start(cx: &Context, host: AgentHost, session: &SessionId, payload: &P
     Ok(context(host, "SessionStart", &text))
 }
 
-/// What is told once where a prompt names a mode and there is no project.
+/// What is said once where a prompt names a mode and there is no project.
 const NO_PROJECT: &str = "There is no .flow here, so the prompt began no mode of flow: `flow init` makes one. \
                           Only then does flow keep modes and runs in this project.";
 
@@ -201,7 +201,7 @@ fn prompt(
             parts.push(NO_PROJECT.to_owned());
         }
     }
-    // What the modes did is told even when the runs cannot be read.
+    // What the modes did is reported even when the runs cannot be read.
     if has_project && let Some(mut work) = logged(cx, OpenWork::read(cx)) {
         for warning in logged(cx, runs::prompt_session(&mut work, host, session)).unwrap_or_default() {
             runs::log_hook(cx, &format!("user-prompt-submit: {warning}"));
@@ -224,7 +224,7 @@ fn prompt_modes(cx: &Context, patient: &Context, session: &SessionId, text: &str
         Err(error) => error.one_line(),
     };
     runs::log_hook(cx, &error);
-    // A project that is refused is told of in the log alone.
+    // A project that is refused is reported in the log alone.
     if cx.project().is_ok() && modes::names_skill(text) {
         return vec![format!("flow did not do what the prompt asks of its modes: {error}")];
     }

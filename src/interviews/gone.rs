@@ -32,7 +32,7 @@ pub(super) fn text_to_begin(file: &DocumentFile, names_run: bool) -> Result<Stri
     if notes.is_empty() { Ok(String::new()) } else { Err(file.fault(InterviewFault::Missing { notes })) }
 }
 
-/// What is told of a document that is gone by the run that waits for it; only of answers that are elsewhere if the caller may
+/// What is said of a document that is gone by the run that waits for it; only of answers that are elsewhere if the caller may
 /// begin again.
 fn notes(file: &DocumentFile, begins_again: bool) -> Vec<String> {
     let Ok(project) = file.cx.project() else { return Vec::new() };

@@ -250,7 +250,7 @@ impl Dialogue<'_> {
             now = file.document(&begun).ask(question)?;
             Ok(now.clone())
         })?;
-        // A failure is told with the answer, which updates the run again.
+        // A failure is reported with the answer, which updates the run again.
         let _ = update_run(file, &file.document(&now), None);
         Ok(())
     }

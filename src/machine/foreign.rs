@@ -15,7 +15,7 @@ pub(super) fn how(id: &str) -> String {
     format!("`flow help workflows` shows how to write one, and `flow workflow show {shipped} --source` prints one")
 }
 
-/// What a file is that nothing tells to be one.
+/// What a file is that nothing shows to be one.
 const NOT_OURS: &str = "this is not a workflow of flow";
 
 /// Keys at the top of a workflow of flow.
@@ -142,7 +142,7 @@ fn of_unread(outline: &ForeignKeys<'_>, error: YamlError) -> Diagnostic {
     yaml_problem(error)
 }
 
-/// What tells that a document is not a workflow of flow.
+/// What shows that a document is not a workflow of flow.
 fn of_document(root: &Node, types: &BTreeSet<String>) -> Option<Diagnostic> {
     // In the flat form of a graph, the states are at the top, under any names.
     if root.entries().iter().any(|(_, body)| body.get("transition").is_some()) {
@@ -409,7 +409,7 @@ fn bare(text: &str) -> &str {
 mod tests {
     use crate::machine::{Form, StateTypes, compile_text};
 
-    /// What is told about a file.
+    /// What is reported about a file.
     fn told(name: &str, text: &str) -> Vec<(&'static str, String)> {
         let checked = compile_text(Form::of_file(name, text), text, "w", &StateTypes::default());
         assert!(checked.machine.is_none(), "{text}");

@@ -98,7 +98,7 @@ pub fn compile_text(form: Form, text: &str, id: &str, types: &StateTypes) -> Com
         Form::Mermaid => mermaid::parse(&SourceLine::all(text), Name::nowhere(id)),
         Form::Markdown => {
             let (lines, mut problems) = markdown::find(text);
-            // Without lines, the document told why.
+            // Without lines, the document said why.
             let (source, more) = match lines {
                 Some(lines) => {
                     problems.extend(gates::in_block(&lines));

@@ -65,7 +65,7 @@ pub(super) fn find(text: &str) -> FrontMatter {
     found
 }
 
-/// What is told about gates in the front matter of a diagram inside a document: that of the document counts.
+/// What is reported about gates in the front matter of a diagram inside a document: that of the document counts.
 pub(super) fn in_block(lines: &[SourceLine<'_>]) -> Vec<Diagnostic> {
     front_matter(lines).map(|matter| unread::in_lines(matter, &[])).unwrap_or_default()
 }

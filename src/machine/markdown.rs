@@ -342,7 +342,7 @@ mod tests {
         compile_text(Form::Markdown, text, "w", &StateTypes::default())
     }
 
-    /// The codes and lines of what is told about a document, behind `true` when it gives the machine of the diagram.
+    /// The codes and lines of what is reported about a document, behind `true` when it gives the machine of the diagram.
     fn found(text: &str) -> (bool, Vec<(&'static str, usize)>) {
         let checked = check(text);
         if let Some(machine) = &checked.machine {

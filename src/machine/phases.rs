@@ -100,7 +100,7 @@ fn read(root: &Node, fallback_id: &str) -> MachineSource {
             source.gates.push(id.clone());
         }
         if let Some(list) = phase.get(REQUIRES) {
-            // The schema told what is wrong with it.
+            // The schema said what is wrong with it.
             let _ = requires::read(list, id, &mut source.requires);
         }
         let next = next(phase, ids.get(at + 1));

@@ -11,7 +11,7 @@ const GATES: [&str; 3] = ["gates", "gate", "gated"];
 /// Keys by which a requirement may be meant.
 const REQUIREMENTS: [&str; 4] = ["requires", "require", "required", "requirements"];
 
-/// What is told about front matter that is not between two lines `---` at the beginning of its file.
+/// What is reported about front matter that is not between two lines `---` at the beginning of its file.
 pub(super) fn in_odd_front_matter(lines: &[SourceLine<'_>]) -> Vec<Diagnostic> {
     let head = &lines[..lines.iter().position(is_below_head).unwrap_or(lines.len())];
     let Some(begin) = head.iter().position(is_mark) else { return Vec::new() };
@@ -33,7 +33,7 @@ fn is_below_head(line: &SourceLine<'_>) -> bool {
     ["```", "~~~", "##"].iter().any(|begin| line.text.trim_start().starts_with(begin))
 }
 
-/// What is told about more front matter behind that of the file: only the first one is read.
+/// What is reported about more front matter behind that of the file: only the first one is read.
 pub(super) fn in_more_front_matter(lines: &[SourceLine<'_>]) -> Vec<Diagnostic> {
     let Some(begin) = lines.iter().position(|line| !line.text.trim().is_empty()) else { return Vec::new() };
     if !is_mark(&lines[begin]) {
@@ -62,7 +62,7 @@ fn is_mark(line: &SourceLine<'_>) -> bool {
     text.len() >= 3 && (text.bytes().all(|byte| byte == b'-') || text.bytes().all(|byte| byte == b'+'))
 }
 
-/// What is told about the gates and requirements in lines of front matter. Those in the lines `read` are read.
+/// What is reported about the gates and requirements in lines of front matter. Those in the lines `read` are read.
 pub(super) fn in_lines(lines: &[SourceLine<'_>], read: &[usize]) -> Vec<Diagnostic> {
     // Other programs have a key `requires`, too.
     let has_command = lines.iter().any(|line| key(line, EXEC).is_some());
@@ -106,7 +106,7 @@ mod tests {
 
     const DIAGRAM: &str = "stateDiagram-v2\n[*] --> scan\nscan --> confirm\nconfirm --> [*]\n";
 
-    /// The codes and lines of what is told about a document that begins with `head`, and whether a run can follow it.
+    /// The codes and lines of what is reported about a document that begins with `head`, and whether a run can follow it.
     fn told(head: &str, diagram: &str) -> (bool, Vec<(&'static str, usize)>) {
         let text = format!("{head}# T\n\n## STATE-MACHINE\n\n```mermaid\n{diagram}```\n\ngates: [x]\n");
         let checked = compile_text(Form::Markdown, &text, "w", &StateTypes::default());

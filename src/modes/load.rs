@@ -193,7 +193,7 @@ pub(super) fn commit(
         }
         let session = scope.session().cloned();
         let key = (scope, name);
-        // An edit after this commit is told from the old content by its digest.
+        // An edit after this commit is distinguished from the old content by its digest.
         let was = files.get(&key).map(|old| TextDigest(digest(old.as_bytes())));
         new_files.push(ModeFile { session, name: key.1, was, text: value.as_ref().map(text), aside });
     }

@@ -54,7 +54,7 @@ pub(crate) fn columns(text: &str) -> usize {
     text.width()
 }
 
-/// The most characters of a text: those that take no column, such as accents, are drawn all the same.
+/// The most characters of a text: those that take no column, such as accents, are drawn anyway.
 fn characters(columns: usize) -> usize {
     columns.saturating_mul(4)
 }

@@ -285,7 +285,7 @@ impl GitCarrier {
         // Another process may do so at the same time, or the next call does.
         let _ = self.repository.pack_refs(&over);
         let mut found: BTreeMap<_, _> = self.repository.refs(&places)?.into_iter().collect();
-        // They are there all the same, and who asks for their lines learns why they do not come.
+        // They are there anyway, and who asks for their lines learns why they do not come.
         for (name, id) in self.unreadable.ids() {
             found.insert(format!("{PLACE}{name}"), id);
         }

@@ -161,7 +161,7 @@ impl Context {
         Self { env: self.env.of_a_person(), options, ..self.clone() }
     }
 
-    /// This context for a caller that waits so long for another writer, unless it has said how long.
+    /// This context with `wait` as the longest wait for another writer, unless the caller set one.
     #[must_use]
     pub fn waiting_for(&self, wait: Duration) -> Self {
         let lock_wait = self.options.lock_wait.or(Some(wait));

@@ -48,7 +48,7 @@ fn trust() -> Trust {
 /// used.
 pub(super) fn user_state_outside(cx: &Context, project: &Path) -> Option<PathBuf> {
     let home = cx.env.state_home.as_ref()?;
-    // The directory itself may be missing; the nearest one above it that exists tells where it would be.
+    // The directory itself may be missing; the nearest one above it that exists shows where it would be.
     let there = home.ancestors().find_map(|dir| cx.disk.canonical(dir).ok())?;
     if there.starts_with(cx.disk.canonical(project).ok()?) {
         return None;

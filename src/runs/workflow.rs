@@ -21,7 +21,7 @@ use crate::runs::error::{Error, Result};
 pub struct WorkflowListReport {
     /// By id.
     pub workflows: Vec<WorkflowEntry>,
-    /// What the project says in vain: in its configuration, in files that are not read, and of gates.
+    /// Settings of the project that have no effect: in its configuration, in files that are not read, and of gates.
     pub warnings: Vec<String>,
 }
 

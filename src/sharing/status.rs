@@ -46,7 +46,7 @@ pub struct SharedRow {
     pub lost: bool,
 }
 
-/// Asks the store that the project names, and tells what is shared.
+/// Asks the store that the project names, and reports what is shared.
 ///
 /// # Errors
 /// When the project cannot be read. A store that is not reached is in the notes.

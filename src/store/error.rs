@@ -326,7 +326,7 @@ impl StoreError {
         matches!(self, Self::Disk(error) if error.is_forbidden())
     }
 
-    /// Whether a system call failed: the file may exist all the same.
+    /// Whether a system call failed: the file may exist anyway.
     #[must_use]
     pub fn is_io(&self) -> bool {
         matches!(self, Self::Disk(DiskError::Io { .. } | DiskError::NotOurs { .. }))

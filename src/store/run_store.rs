@@ -478,8 +478,8 @@ pub trait RunWriter: fmt::Debug {
     /// log.
     fn commit(&mut self, batch: &Batch<'_>, merge: Merge<'_>) -> Result<CommitReceipt, StoreError>;
 
-    /// Says to readers elsewhere how far the run is: the writer of its last events may have died before it did. What this
-    /// does not achieve is found in the log. By default all readers look at the log.
+    /// Announces the run's last position again, in case the writer that should have done so died. If this fails, readers
+    /// still find the events in the log. By default all readers look at the log.
     fn tell_again(&mut self) {}
 
     /// Updates the projections from a log that is ahead of them. `old` is the `run.yaml` that was read, `new` the one
@@ -554,7 +554,7 @@ pub struct MaybeOpen {
     pub ids: Vec<RunId>,
     /// What the store found out about the runs; `None` if it cannot cache anything.
     pub(in crate::store) seen: Option<SeenRuns>,
-    /// As many of the last ones are copies of shared runs.
+    /// How many at the end of each list are copies of shared runs.
     pub(in crate::store) copies: CopyCounts,
 }
 

@@ -1,5 +1,5 @@
 //! What a person can do about a run from the screen. The verbs of the command line do it, for a person without a session
-//! (but for a claim), and not if something happened that the person has not seen. Only what was written is told as done.
+//! (but for a claim), and not if something happened that the person has not seen. Only what was written is reported as done.
 
 use std::time::Duration;
 

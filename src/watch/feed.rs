@@ -57,7 +57,7 @@ pub fn snapshot(cx: &Context, watching: &Watching) -> Result<WatchMessage> {
     Ok(WatchMessage::Snapshot { cards: known.begin(&Feed::open_asked(&cx)?.0) })
 }
 
-/// Tells of the runs as they are and then of each change, until `tell` says that it is enough or the reader of standard
+/// Reports the runs as they are and then of each change, until `tell` says that it is enough or the reader of standard
 /// output has gone.
 ///
 /// # Errors
@@ -127,7 +127,7 @@ impl KnownRuns {
         cards
     }
 
-    /// What to tell of a run that changed or is gone.
+    /// What to report of a run that changed or is gone.
     fn change(&mut self, feed: &Feed, card: Option<Card>, id: RunId) -> Option<WatchMessage> {
         if let Some(card) = card
             && self.takes(feed, &card)

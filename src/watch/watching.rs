@@ -1,4 +1,4 @@
-//! What to watch, and what is told of it.
+//! What to watch, and what is reported of it.
 
 use std::path::PathBuf;
 

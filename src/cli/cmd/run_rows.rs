@@ -77,7 +77,7 @@ fn word(run: &ListedRun, card: Option<&Card>, looked: Looked<'_>) -> &'static st
     }
 }
 
-/// The word for how a run stands, as far as its file tells.
+/// The word for how a run stands, as far as its file shows.
 pub(super) fn word_by_file(head: &RunHead) -> &'static str {
     match head.doing {
         Some(Doing::Asking) => Need::Question.as_str(),

@@ -471,7 +471,7 @@ mod tests {
         );
         let mut going_on = agent(ways, plain, &["{\"next_state\":\"a\"}"]);
         assert_eq!(going_on.run(3).unwrap(), Stop::Limit { state: name("a") });
-        // Also where only one state can follow: it is a choice all the same.
+        // Also where only one state can follow: it is a choice anyway.
         let mut asked = agent("* > a, a > b, a > *, b > *", plain, &[]);
         assert!(matches!(asked.run(10).unwrap(), Stop::NeedsHuman { state, .. } if state == name("a")));
         assert_eq!(asked.notebook.lines, ["a begins", "a is done"]);

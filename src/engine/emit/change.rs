@@ -160,7 +160,7 @@ impl EmitDraft<'_> {
             if name == step || !has_transition(machine, name, step) || machine.is_phases() && !left.contains(name) {
                 continue;
             }
-            // One that was entered over without a report is told as left undone instead.
+            // A step entered over without a report is reported as left undone instead.
             if self.steps.get(name).is_some_and(StepStatus::is_open) {
                 done.push(name.clone());
             }

@@ -79,7 +79,7 @@ named! {
     }
 }
 
-/// Recorded work, without interruption. Its beginning and end are the same where only one event tells of it.
+/// Recorded work, without interruption. Its beginning and end are the same where only one event is about it.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Span {
     /// The activity that was recorded; none for work that was reported of the step or unit itself.
@@ -216,7 +216,7 @@ impl Span {
         (self.from, self.to.unwrap_or(now).max(self.from))
     }
 
-    /// Whether only one event tells of it, so that it has no length.
+    /// Whether only one event is about it, so that it has no length.
     #[must_use]
     pub fn is_point(&self) -> bool {
         self.to == Some(self.from)

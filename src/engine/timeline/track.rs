@@ -243,7 +243,7 @@ impl Track {
         }
     }
 
-    /// A report tells of the step or unit itself, without a change of its status.
+    /// A report is about the step or unit itself, without a change of its status.
     pub(super) fn see(&mut self, point: Point) {
         if let Some(work @ Work { stage: Stage::Running, .. }) = self.works.get_mut(&None) {
             work.seen = Some(point);

@@ -127,7 +127,7 @@ pub enum HandlerTrust {
     NotNoted,
 }
 
-/// Tells what is installed where. Asks no other program.
+/// Reports what is installed where. Asks no other program.
 ///
 /// # Errors
 /// If the files cannot be found. One that cannot be read has a problem in the report.

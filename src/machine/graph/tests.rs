@@ -8,7 +8,7 @@ fn check(text: &str) -> CompiledText {
     compile_text(Form::Graph, text, "w", &StateTypes::with(["planner"]))
 }
 
-/// A machine in one line, and the codes and lines of what is told about it.
+/// A machine in one line, and the codes and lines of what is reported about it.
 fn shape(text: &str) -> (String, Vec<(&'static str, usize)>) {
     let checked = check(text);
     let told = checked.diagnostics.iter().map(|one| (one.code, one.place.line)).collect();

@@ -1,4 +1,4 @@
-//! The line of a diagram that is being parsed, and what is told about one that is wrong: with what to write.
+//! The line of a diagram that is being parsed, and what is reported about one that is wrong: with what to write.
 
 use crate::codec;
 use crate::machine::check::shown;
@@ -46,7 +46,7 @@ impl Reader<'_> {
         self.error("mermaid_syntax", arrow, "the transition leads nowhere: a state is missing")
     }
 
-    /// What is told about `a-- : text`, whose dashes belong to the id, and `a -- : text`.
+    /// What is reported about `a-- : text`, whose dashes belong to the id, and `a -- : text`.
     pub(super) fn arrow_without_target(&self, first: &Token, arrow: &Token) -> Box<Diagnostic> {
         if first.kind == Kind::Word && first.range.end == arrow.range.start {
             return self.odd_id(&Token { kind: Kind::Word, range: first.range.start..arrow.range.end }, '-');
@@ -54,7 +54,7 @@ impl Reader<'_> {
         self.leads_nowhere(arrow)
     }
 
-    /// What is told about a transition with several states at one end, as flowcharts have it.
+    /// What is reported about a transition with several states at one end, as flowcharts have it.
     pub(super) fn several_ends(&self) -> Option<Box<Diagnostic>> {
         let text = self.line.text;
         let mut tokens = Tokens::new(text);
@@ -96,14 +96,14 @@ impl Reader<'_> {
         self.line.text[first.range.start..].strip_prefix('|')?.split_once('|')
     }
 
-    /// What is told about `from -- label --> target`.
+    /// What is reported about `from -- label --> target`.
     pub(super) fn label_within(&self, from: &Token, dashes: &Token, mut tokens: Tokens<'_>) -> Option<Box<Diagnostic>> {
         let arrow = tokens.find(|token| token.kind == Kind::Arrow)?;
         let label = &self.line.text[dashes.range.end..arrow.range.start];
         (self.text(dashes) == "--").then(|| self.label_behind(from, dashes, label, &self.line.text[arrow.range.end..]))
     }
 
-    /// What is told about a label as flowcharts have it.
+    /// What is reported about a label as flowcharts have it.
     pub(super) fn label_behind(&self, from: &Token, at: &Token, label: &str, target: &str) -> Box<Diagnostic> {
         let target = target.split_whitespace().next().unwrap_or("STATE");
         let help = format!("write `{} --> {} : {}`", self.text(from), shown(target), shown(label.trim()));
@@ -187,7 +187,7 @@ impl Reader<'_> {
         ["*", "start", "end", "begin", "stop", "initial", "final"].contains(&&*word)
     }
 
-    /// What is told about a line that begins with a word of another kind of diagram, where a transition would stand.
+    /// What is reported about a line that begins with a word of another kind of diagram, where a transition would stand.
     fn line_of_other_diagram(&self, first: &Token, second: &Token) -> Option<Box<Diagnostic>> {
         let text = self.line.text;
         let is_transition = Tokens::new(text).any(|token| matches!(token.kind, Kind::Arrow | Kind::OtherArrow));
@@ -257,7 +257,7 @@ impl Reader<'_> {
         self.helped("bad_state_name", second, message, help)
     }
 
-    /// What is told about something behind the id of `state …` that does not belong there.
+    /// What is reported about something behind the id of `state …` that does not belong there.
     pub(super) fn word_behind(
         &self,
         id: &Token,

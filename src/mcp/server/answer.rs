@@ -97,7 +97,7 @@ const TOLD: [&str; 5] = ["notes", "warnings", "reason", "error", "document"];
 /// Where the project is on this machine, or where it was looked for. A client that knows the ids need not know it.
 struct ProjectPaths {
     roots: Vec<String>,
-    /// The directory that is the store of its shared runs, and what is told instead.
+    /// The directory that is the store of its shared runs, and what is shown instead.
     store: Option<(String, String)>,
 }
 

@@ -79,7 +79,7 @@ fn latest(all: &[Task]) -> Vec<&Task> {
 }
 
 /// `1 · tests failed :crit, done, 2026-05-20T10:00:00.000, 2026-05-20T10:20:00.000`. A name at the beginning of a line
-/// could be a keyword, so the attempt stands before it. What only one event tells of is a milestone.
+/// could be a keyword, so the attempt stands before it. What only one event is about is a milestone.
 fn line(lane: &Lane, span: &Span, now: Timestamp) -> String {
     let (state, is_critical) = match (span.state, span.outcome) {
         (SpanState::InDoubt, _) => (" outcome unknown", true),

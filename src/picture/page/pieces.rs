@@ -53,7 +53,7 @@ pub(super) fn page_title(what: &str, project: Option<&str>) -> String {
     }
 }
 
-/// How exactly a point in time is told.
+/// How exactly a point in time is shown.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Clock {
     Minute,

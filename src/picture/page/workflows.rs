@@ -81,7 +81,7 @@ fn row(project: &str, used: &UsedWorkflow) -> Markup {
 pub struct WorkflowPage<'a> {
     /// The project, as in addresses.
     pub project: &'a str,
-    /// The definition, as `workflow show` tells it.
+    /// The definition, as `workflow show` reports it.
     pub workflow: &'a WorkflowReport,
     /// Its name in the catalog.
     pub name: &'a str,
@@ -89,7 +89,7 @@ pub struct WorkflowPage<'a> {
     pub machine: Option<&'a Machine>,
     /// How many runs follow it, and how they went.
     pub runs: &'a WorkflowUse,
-    /// What its latest runs tell of its phases.
+    /// What its latest runs show of its phases.
     pub phases: &'a PhaseUses,
     /// Its open runs.
     pub cards: &'a [Card],

@@ -288,7 +288,7 @@ impl S3Carrier {
     /// How far a hint says that its run is; `None` without one.
     fn told(&self, hint: &str, deadline: Instant) -> Result<Option<Seq>, NoAnswer> {
         let found = self.requests.get(hint, deadline)?;
-        // An unreadable hint is there all the same, for a run of unknown length.
+        // An unreadable hint is there anyway, for a run of unknown length.
         Ok(found.map(|object| serde_json::from_slice(&object.body).map_or(Seq(0), |hint: Hint| hint.seq)))
     }
 
@@ -333,7 +333,7 @@ impl S3Carrier {
         {
             let _ = self.tell(run, &new, is_over, deadline);
         }
-        // Lines that are no events of this flow have the position all the same.
+        // Lines that are no events of this flow have the position anyway.
         Ok(Some(if new.is_empty() { lines.text().to_owned() } else { new }))
     }
 

@@ -42,7 +42,7 @@ impl SharedNews {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in what the store answered. Of failures in a row the first one is told.
+    /// Takes in what the store answered. Of failures in a row the first one is reported.
     fn add(&self, answer: std::result::Result<Vec<String>, String>) {
         let mut known = self.lock();
         known.has_asked = true;

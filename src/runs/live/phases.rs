@@ -1,4 +1,4 @@
-//! What the latest runs of a workflow tell of its phases.
+//! What the latest runs of a workflow show of its phases.
 
 use crate::model::RunId;
 use crate::runs::live::cards::CardFilter;
@@ -9,12 +9,12 @@ use crate::runs::look::card::CardGroup;
 /// The most events of all runs that are looked at: a feed keeps as many in memory, so that they are read once.
 const EVENTS: u64 = 6_000;
 
-/// What the latest runs of a workflow tell of its phases: at most `limit` that are over, and as many open ones. Of long runs
+/// What the latest runs of a workflow show of its phases: at most `limit` that are over, and as many open ones. Of long runs
 /// there are fewer.
 pub fn phase_uses(feed: &mut Feed, workflow: &str, limit: usize) -> PhaseUses {
     let mut uses = PhaseUses::default();
     for id in latest_runs(feed, workflow, limit) {
-        // One that cannot be read is told in the list of runs.
+        // One that cannot be read is reported in the list of runs.
         let Ok(run) = feed.run(&id) else { continue };
         uses.runs += 1;
         let used = run.usage();

@@ -56,7 +56,7 @@ impl WorkflowUse {
     }
 }
 
-/// What the latest runs of a workflow tell of its phases.
+/// What the latest runs of a workflow show of its phases.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PhaseUses {
     /// How many runs were looked at.
@@ -67,7 +67,7 @@ pub struct PhaseUses {
     pub phases: BTreeMap<StateName, PhaseUse>,
 }
 
-/// What the latest runs of a workflow tell of one of its phases.
+/// What the latest runs of a workflow show of one of its phases.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PhaseUse {
     /// How many runs were in it.

@@ -129,7 +129,7 @@ pub(crate) fn overview(cx: &Context, work: Option<&OpenWork>, session: Option<&S
     let worktrees = other_worktrees(cx, RUNS_NAMED);
     let unreadable = &work.runs.unreadable;
     if found.is_err() && !unreadable.is_empty() {
-        // The only run may be what no run is, such as a link. What could be read is told all the same.
+        // The only entry may not be a run, such as a link. Report what could be read.
         return Ok(Overview { unreadable: unreadable.clone(), worktrees, ..Overview::default() });
     }
     let (mut report, view) = found?;

@@ -34,7 +34,7 @@ pub(in crate::runs) fn driver_from_here(project: &OpenedProject, view: &View) ->
         };
     }
     let place = run.context_text(DRIVER_DIR).unwrap_or_default();
-    // A cloned repository can bring commands: those that never ran on this machine are told apart, with their source.
+    // A cloned repository can bring commands: those that never ran on this machine are marked, with their source.
     let never_run_here = match things_of(graph, options, place) {
         Some(things) if is_accepted(project, &things) => None,
         _ => Some(source(view, run)),

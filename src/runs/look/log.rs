@@ -73,7 +73,7 @@ pub fn log(cx: &Context, request: &LogRequest) -> Result<LogReport> {
     {
         return Ok(LogReport { warnings, ..part(end.newer, request.after, request.limit) });
     }
-    // Numbers of lines count from the beginning, and only all of a log tells what a merge brought.
+    // Numbers of lines count from the beginning, and only all of a log shows what a merge brought.
     Ok(LogReport { warnings, ..page(run.log()?, request.after, request.limit) })
 }
 

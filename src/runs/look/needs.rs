@@ -1,4 +1,4 @@
-//! What runs need of a person, one call after the other: each change is told once.
+//! What runs need of a person, one call after the other: each change is reported once.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -20,7 +20,7 @@ pub struct Needs {
 
 impl Needs {
     /// What the runs need now, and the ids of those that need something else than at the last call. A need that may pass
-    /// is told when it is still there at the next call.
+    /// is reported when it is still there at the next call.
     ///
     /// # Errors
     /// As [`attention`].
@@ -44,7 +44,7 @@ impl Needs {
                 now.insert(what);
                 continue;
             }
-            // What the run needed before is not told again when this was only a moment.
+            // What the run needed before is not reported again when this was only a moment.
             now.extend(self.known.iter().filter(|(run, _)| *run == what.0).cloned());
             seen_once.insert(what);
         }

@@ -49,7 +49,7 @@ pub struct NextReport {
     pub alternatives: Vec<Alternative>,
 }
 
-/// A run that was opened and read, where it is, and for whom.
+/// An open run, what was read of it, and the project and context it was opened in.
 #[derive(Clone, Copy)]
 pub(in crate::runs) struct OpenedRun<'a> {
     pub(in crate::runs) project: &'a OpenedProject,
@@ -129,7 +129,7 @@ pub(in crate::runs) struct NextSteps {
 /// What the project's configuration calls today by the name of a command that ran.
 fn named_now(project: &OpenedProject, exec: &Execution) -> NamedNow {
     let Some(Ok(argv)) = exec.name.as_ref().map(|name| trusted(project, name)) else { return NamedNow::Nothing };
-    // Of a masked command only the name tells.
+    // Of a masked command only the name is known.
     if exec.masked || argv == exec.argv { NamedNow::Same } else { NamedNow::Another }
 }
 
@@ -243,7 +243,7 @@ pub(super) fn next_steps(opened: OpenedRun<'_>, outlook: &Outlook<'_>, plan: &Pl
     NextSteps { next, notes }
 }
 
-/// What to look at where only that tells how work ended.
+/// What to look at where only that shows how work ended.
 fn look_first(project: &OpenedProject, run: &RunId, plan: &Plan) -> Option<String> {
     let doubt = plan.in_doubt.first()?;
     if plan.next.action != Action::Reconcile || doubt.is_command_at_work() {

@@ -211,7 +211,7 @@ fn required_here(view: &View) -> Vec<MissingProof> {
         Some(machine) if !view.history.state().status().is_terminal() => view.history.unproved_by_log(machine),
         _ => Vec::new(),
     };
-    // What was left without is told there.
+    // What was left without is reported there.
     required.retain(|one| !one.is_behind);
     required
 }

@@ -227,7 +227,7 @@ fn required_since(project: &OpenedProject, view: &View) -> Vec<String> {
     let mut notes = Vec::new();
     let workflow = view.history.state().document().workflow.as_str();
     let (Some(pinned), Ok(found)) = (&view.machine, project.catalog().find(workflow)) else { return notes };
-    // A configuration that cannot be read is told where it is needed.
+    // A configuration that cannot be read is reported where it is needed.
     let Ok(today) = as_project_asks(Some(project), found.machine) else { return notes };
     for Requirement { state, exec, .. } in today.requires() {
         if pinned.requires().iter().all(|one| one.state != *state || one.exec != *exec) {

@@ -8,7 +8,7 @@ use crate::model::{
     Timestamp,
 };
 
-/// How many tries of an activity are told; of earlier ones only the number is.
+/// How many tries of an activity are shown; of earlier ones only the number is.
 const TRIES: usize = 20;
 
 /// An activity: what was recorded under an id in a phase.
@@ -114,7 +114,7 @@ impl Try {
 }
 
 /// The activities of a run by these records of it, which are in the order of their numbers: the one that changed last comes
-/// first, and at most `limit` are told. The log has what the records lack.
+/// first, and at most `limit` are shown. The log has what the records lack.
 pub fn shown_activities<'e>(
     attempts: &[Attempt],
     log: impl Iterator<Item = &'e Event>,
@@ -162,7 +162,7 @@ fn activity_of(tries: &[(Option<&Attempt>, &Attempt)]) -> Option<ShownActivity> 
     Some(ShownActivity { id: last.id.clone(), phase: last.phase.clone(), tries: shown, earlier })
 }
 
-/// Reads the records that are told once more from the log, which has all of them.
+/// Reads the records that are shown once more from the log, which has all of them.
 fn complete<'e>(shown: &mut [ShownActivity], log: impl Iterator<Item = &'e Event>) {
     let mut numbers = BTreeSet::new();
     for one in shown.iter().flat_map(|activity| &activity.tries) {

@@ -44,7 +44,7 @@ pub fn cards_in_worktrees(cx: &Context, worktrees: &[OtherWorktree]) -> Vec<Vec<
     for worktree in worktrees {
         let there = cx.in_project(&worktree.path).locally();
         let named = worktree.runs.iter().take(LOOKED_AT).map(|run| &run.head.run_id);
-        // What cannot be read there is told with the worktree.
+        // What cannot be read there is reported with the worktree.
         all.push(cards_of(&there, named).unwrap_or_default());
     }
     all

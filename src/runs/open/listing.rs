@@ -103,7 +103,7 @@ fn careful_summary(project: &OpenedProject, run: &dyn StoredRun) -> Result<Liste
     Ok(ListedSummary { summary, basis: if view.follows_from_files { Basis::Files } else { Basis::More } })
 }
 
-/// Which run it is and where it is. Tells what `run.yaml` alone does not show: that a merge joined two histories, and that a
+/// Which run it is and where it is. Says what `run.yaml` alone does not show: that a merge joined two histories, and that a
 /// gate waits for a person.
 pub(in crate::runs) fn head_of(view: &View) -> RunHead {
     let state = view.history.state();
@@ -127,7 +127,7 @@ pub(in crate::runs) fn head_of(view: &View) -> RunHead {
     head
 }
 
-/// Whether only the log tells if the run waits for a person.
+/// Whether only the log shows if the run waits for a person.
 fn may_wait_for_a_person(run: &OwnedState) -> bool {
     if run.status != RunStatus::Active {
         return false;

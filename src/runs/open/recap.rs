@@ -115,7 +115,7 @@ pub(in crate::runs) fn pinned_by_recap(project: &Project, run: &dyn StoredRun) -
 /// The fold of the log from the recap `text`, with the log's end from there; `None` if that does not count.
 fn caught_up(text: &str, run: &dyn StoredRun) -> Result<Option<(Recap, LogEnd)>> {
     let Some(mut recap) = Recap::read(text) else { return Ok(None) };
-    // The recap tells of a past that git or another program may have changed.
+    // The recap is about a past that git or another program may have changed.
     if run.is_log_changed() {
         return Ok(None);
     }

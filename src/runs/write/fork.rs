@@ -180,7 +180,7 @@ fn note_checkout(project: &OpenedProject, fork: &mut RunDocument) {
     }
 }
 
-/// What a reader is told of the store, and why it did not answer. A fork of this checkout alone goes on without it.
+/// What is reported of the store, and why it did not answer. A fork of this checkout alone goes on without it.
 fn asked_store(project: &OpenedProject, is_local: bool) -> (Vec<String>, Option<Error>) {
     if is_local {
         (ask_store(project, RefreshScope::All), None)

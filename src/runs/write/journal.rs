@@ -32,7 +32,7 @@ const DECISIONS: &str = ".decisions";
 /// Whether the project keeps a journal of each issue: it has the directory, or its configuration asks for it.
 pub(crate) fn is_kept(project: &OpenedProject) -> bool {
     let (disk, root) = (&project.cx.disk, project.root());
-    // Anything of that name counts, even what cannot be looked at: what is wrong with it is then told.
+    // Anything of that name counts, even what cannot be looked at: what is wrong with it is then reported.
     disk.look(&root.join(DECISIONS), Links::Refuse) != Err(Errno::NOENT)
         || !project.cx.git.left_out(root, &format!("{DECISIONS}/**")).is_ok_and(|files| files.is_empty())
         || project.catalog().keeps_journals().unwrap_or_default()

@@ -77,7 +77,7 @@ pub struct KeptRun {
     pub run_id: String,
     /// Why it stays.
     pub why: String,
-    /// Whether it is over and old enough, and stays all the same.
+    /// Whether it is over and old enough, and stays anyway.
     #[serde(skip)]
     pub is_due: bool,
 }
@@ -304,7 +304,7 @@ fn needed_now<'n>(project: &OpenedProject, found: &'n mut Option<EvidenceUsers>)
     Ok(found.get_or_insert_default())
 }
 
-/// Why a run stays, as far as its summary tells. It is the `nth` of those that are over, the one that ended last first.
+/// Why a run stays, as far as its summary shows. It is the `nth` of those that are over, the one that ended last first.
 fn why_by_summary(
     project: &OpenedProject,
     request: &PruneRequest,

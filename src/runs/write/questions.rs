@@ -1,4 +1,4 @@
-//! Open questions that a command does not answer: told of, so that none is passed over in silence.
+//! Open questions that a command does not answer: reported, so that none is passed over in silence.
 
 use serde_json::Map;
 

@@ -431,7 +431,7 @@ fn recorded_already(tx: &mut Transaction<'_>, earlier: &Earlier) -> Result<Recor
     Ok(report)
 }
 
-/// A record that may be the one of which a caller asks for another.
+/// An earlier record with the same id, which the caller may be repeating.
 pub(in crate::runs) struct Earlier {
     /// The position of its event, in a fork that of the event that took it over.
     pub(in crate::runs) seq: Seq,
@@ -494,7 +494,7 @@ fn refuse_at_work(tx: &Transaction<'_>, latest: Option<&Earlier>) -> Result<()> 
 }
 
 /// Refuses a status that the exit code contradicts, if the caller gives one of them and does not say why. Work may be done
-/// well although a command fails, such as a test that is expected to fail; the summary tells later readers so.
+/// well although a command fails, such as a test that is expected to fail; the summary says so to later readers.
 ///
 /// # Errors
 /// [`Refusal::ExitCode`].

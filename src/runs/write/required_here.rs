@@ -28,7 +28,7 @@ pub(in crate::runs) fn unnamed_commands(project: &OpenedProject, machine: &Machi
     if machine.requires().is_empty() {
         return warnings;
     }
-    // One that cannot be read is told where it is needed.
+    // One that cannot be read is reported where it is needed.
     let Ok(named) = project.catalog().named_commands() else { return warnings };
     for requirement in machine.requires() {
         if named.iter().all(|command| command.name != requirement.exec) {

@@ -184,7 +184,7 @@ pub fn start(cx: &Context, request: &StartRequest) -> Result<StartReport> {
     Ok(StartReport { seq: Seq(1), token: token.map(|token| token.text), created: true, made, warnings, ..report })
 }
 
-/// What the project says in vain, as far as it may concern a run of this workflow.
+/// Settings of the project that have no effect, as far as they may concern a run of this workflow.
 fn warnings_of(catalog: &Catalog, found: &FoundWorkflow) -> Vec<String> {
     let id = found.machine.id().as_str();
     let mut warnings = catalog.warnings();

@@ -23,7 +23,7 @@ impl Shared {
         let unlisted = self.unlisted(request)?;
         for run in &unlisted {
             let lost = StoreFlaw::Lost { run: run.clone() };
-            // One that cannot be read is listed again all the same.
+            // One that cannot be read is listed again anyway.
             let has_lost_its_end =
                 self.is_shared(run) && self.flaws_of(run, deadline).is_ok_and(|flaws| flaws.contains(&lost));
             flaws.push(if has_lost_its_end { lost } else { StoreFlaw::Unlisted { run: run.clone() } });

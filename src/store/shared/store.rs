@@ -117,7 +117,7 @@ impl Shared {
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = seen;
     }
 
-    /// That copies of another store were moved; `None` if there were none, or if that was told.
+    /// That copies of another store were moved; `None` if there were none, or if that was reported.
     fn put_aside_in_words(&self) -> Option<String> {
         let (place, runs) = self.put_aside.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         if runs.is_empty() {
@@ -227,7 +227,7 @@ impl Shared {
         let MaybeOpen { known, ids, .. } = self.copies.project.maybe_open(None)?;
         let mut open: BTreeSet<_> = known.into_iter().map(|run| run.head.run_id).collect();
         for id in ids {
-            // What cannot be read is told by those who read it.
+            // What cannot be read is reported by those who read it.
             if self.copies.is_open(&id).unwrap_or(false) {
                 open.insert(id);
             }

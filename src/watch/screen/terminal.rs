@@ -81,7 +81,7 @@ fn enter() -> io::Result<()> {
     entered
 }
 
-/// Gives the terminal back, once. What fails here can be told nowhere.
+/// Gives the terminal back, once. What fails here can be reported nowhere.
 fn give_back() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         let _ = execute!(io::stdout(), LeaveAlternateScreen, Show);

@@ -163,7 +163,7 @@ impl RequestGuard {
             let Some(token) = value.strip_prefix("Bearer ") else { return Some(false) };
             token
         };
-        // Digests are compared, so the time that it takes tells nothing about the token.
+        // Digests are compared, so the time that it takes reveals nothing about the token.
         Some(digest(token) == self.token)
     }
 }

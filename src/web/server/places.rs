@@ -99,7 +99,7 @@ pub(super) async fn workflows_shown(State(live): ServerState, Extension(visitor)
     .await
 }
 
-/// The runs of a workflow, what they tell of its phases, and the open ones among them with their names.
+/// The runs of a workflow, what they show of its phases, and the open ones among them with their names.
 fn runs_of(project: &ServedProject, workflow: &str) -> (WorkflowUse, PhaseUses, Vec<Card>, ShortNames) {
     let mut keeper = project.keeper();
     let uses = keeper.feed.uses();

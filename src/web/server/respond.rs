@@ -80,7 +80,7 @@ pub(super) async fn page_of(
         return html(StatusCode::OK, page::shell());
     }
     page_from_reader(live, move |live| {
-        // Before the page is made, so that a change meanwhile is told again and not lost.
+        // Before the page is made, so that a change meanwhile is announced again and not lost.
         let since = live.since();
         let (status, page) = match make(live) {
             Ok(page) => (StatusCode::OK, page),
@@ -143,7 +143,7 @@ pub(super) async fn report_act<T: Serialize>(
     });
     match response.await {
         Ok(response) => response,
-        // It may be done all the same: the panic can be behind the last write.
+        // It may be done anyway: the panic can be behind the last write.
         Err(Panicked) => refused(Refusal::failure("the action came to no answer; look at the run again")),
     }
 }

@@ -198,7 +198,7 @@ impl Connection {
         self.send(message).await
     }
 
-    /// Tells of runs that changed.
+    /// Announces runs that changed.
     async fn tell(&mut self, changed: BTreeSet<(usize, RunId)>, n: u64) -> Result<(), SocketEnd> {
         if self.list.is_some() {
             self.cards(&changed, n).await?;

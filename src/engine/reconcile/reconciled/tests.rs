@@ -213,7 +213,7 @@ proptest! {
         let files = Files { text: (!missing).then_some(text) };
         let noted = Seq(log.last_seq().0.saturating_sub(1) + noted);
         let found = files.reconcile(&log, noted);
-        // The end of the log tells the same, or nothing.
+        // The end of the log says the same, or nothing.
         if let Some(text) = files.text.as_ref().and_then(|text| RunText::parse(text.as_str()).ok())
             && let Some(shown) = text.document().state.last_seq
         {

@@ -136,7 +136,7 @@ impl<'a> Scan<'a> {
         }
         let sense = self.sense_in_sentence(line, at.start);
         match sense {
-            // It may be meant, so it is told.
+            // It may be meant, so it is reported.
             Sense::Request if line.is_pasted || line.is_code_at(at.start) || has_suffix(&self.text[at.end..]) => {
                 Sense::Mention
             }

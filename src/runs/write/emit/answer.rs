@@ -111,7 +111,7 @@ pub struct EmittedReport {
     pub completed_predecessors: Vec<StateName>,
 }
 
-/// Builds the report. Reads the history of the run with `log`, if nothing else tells how the work of sub-agents is.
+/// Builds the report. Reads the history of the run with `log`, if nothing else shows how the work of sub-agents is.
 pub(in crate::runs) fn report_of(
     project: &OpenedProject,
     asked: &CheckedRequest<'_>,
@@ -238,7 +238,7 @@ fn left_undone(history: &History, emitted: &Emitted) -> Vec<String> {
     }
     for from in left(history.state(), emitted) {
         let work = history.work(from);
-        // Steps that run when the run ends are told as such.
+        // Steps that run when the run ends are reported as such.
         let is_told = emitted.ends && work.status == StepStatus::Running;
         let is_told = is_told || unsettled.iter().any(|(phase, _)| *phase == from);
         if !work.is_done() && !is_told {

@@ -24,7 +24,7 @@ use crate::store::StoreError;
 
 /// How many paths that the command changed are kept.
 const CHANGED: usize = 1000;
-/// How much of the end of the output is told, in bytes.
+/// How much of the end of the output is reported, in bytes.
 const SHOWN: usize = 4 << 10;
 /// The longest command, in bytes of its arguments.
 const COMMAND_BYTES: usize = 64 << 10;

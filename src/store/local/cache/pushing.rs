@@ -1,7 +1,7 @@
 //! The runs of this checkout that go into a store which several machines share.
 //!
 //! The copy of such a run is made before the store has the run, so that nothing is recorded meanwhile that the store would lack.
-//! Its note tells a copy that the store does not have yet from one that the store has lost.
+//! Its note distinguishes a copy that the store does not have yet from one that the store has lost.
 
 use crate::disk::{NEW_FILE, flush};
 use crate::model::RunId;
