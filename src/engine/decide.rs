@@ -160,7 +160,10 @@ impl Decider<'_> {
             return Ok(Decision::Already);
         }
         let rival = if same { None } else { held.session.as_ref() };
-        if let Some(session) = rival.filter(|_| !claim.take_over && !caller.holder_dead) {
+        if !claim.take_over
+            && !caller.holder_dead
+            && let Some(session) = rival
+        {
             // In doubt a holder counts as alive: two sessions in one run are worse than one question to a person.
             return Err(Refusal::Held { session: session.clone(), shown_by: caller.shown_by.clone() });
         }

@@ -162,7 +162,7 @@ pub fn complete_by_leaving(
     let is_begun = work.reported && matches!(work.status, StepStatus::Running | StepStatus::NotStarted);
     let completes = work.is_untouched() || is_begun || work.reported && work.status == StepStatus::Waiting;
     let question = run.state.questions.iter().find(|question| question.step == *from);
-    if let Some(question) = question.filter(|_| completes) {
+    if completes && let Some(question) = question {
         let in_document = history.document_of(question).is_some();
         let unanswered = UnansweredQuestion { question: question.clone(), workflow: run.workflow.clone(), in_document };
         return Err(Refusal::Unanswered(Box::new(unanswered)));

@@ -173,7 +173,10 @@ impl<'a> Outline<'a> {
 
     /// Notes a diagram in the open section that is only text, since it stands behind `mark`.
     fn hides(&mut self, open: bool, hidden: &str, lines: &[SourceLine<'_>], range: &Range<usize>, mark: &'static str) {
-        if let Some(section) = self.sections.last_mut().filter(|_| open && hidden.contains("stateDiagram")) {
+        if open
+            && hidden.contains("stateDiagram")
+            && let Some(section) = self.sections.last_mut()
+        {
             section.hidden.get_or_insert_with(|| (name(lines, range), mark));
         }
     }

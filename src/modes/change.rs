@@ -291,7 +291,9 @@ pub(super) fn change_modes<T>(
     refuse_left_out(project)?;
     project.keep_out_of_git(&request)?;
     let state = project.make_state()?;
-    if let Some(session) = scope.session().filter(|_| cause != Cause::SessionEnd) {
+    if cause != Cause::SessionEnd
+        && let Some(session) = scope.session()
+    {
         // It is at work again, if it ever ended.
         late::forget(project, session);
     }

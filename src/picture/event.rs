@@ -183,7 +183,9 @@ fn recorded(record: &ActivityRecorded) -> String {
     let status = activity.status().with_exit_code(activity.exit_code());
     let mut words = format!("{number} {} {status} in {phase}", record.id());
     // A late one leaves the run where it is.
-    if let Some(next) = record.advanced_to.as_ref().filter(|_| !record.late) {
+    if !record.late
+        && let Some(next) = &record.advanced_to
+    {
         words.push_str(&format!(", on to {next}"));
     }
     words.push_str(&skipped(record.skipped.as_ref()));

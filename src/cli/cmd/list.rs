@@ -77,7 +77,9 @@ fn no_match(cx: &Context, filter: &ListFilter) -> String {
     ] {
         let Some(given) = given else { continue };
         // A name that is there has runs, but none of these.
-        if let Some(meant) = similar(given, known.iter().map(String::as_str)).filter(|_| !known.contains(given)) {
+        if !known.contains(given)
+            && let Some(meant) = similar(given, known.iter().map(String::as_str))
+        {
             return format!("no run matches; did you mean `--{option} {}`?", quoted(meant));
         }
     }

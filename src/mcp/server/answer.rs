@@ -80,7 +80,9 @@ pub(super) fn problem(cx: &Context, tools: &[ToolOffer], problem: &Problem) -> V
     let message = paths.shorten(&with_known_arguments(tools, &problem.message));
     let mut error = json!({ "code": problem.code, "message": message, "help": null, "causes": causes });
     // The help of a wrong argument is a page about the command line.
-    if let Some(help) = problem.help.as_ref().filter(|_| problem.code != "usage") {
+    if problem.code != "usage"
+        && let Some(help) = &problem.help
+    {
         error["help"] = paths.shorten(&help.shown(words_of_tools, |command| line(tools, command))).into();
         let commands: Vec<_> = help.commands().filter_map(|command| call(tools, command)).collect();
         if !commands.is_empty() {

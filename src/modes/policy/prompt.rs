@@ -279,7 +279,9 @@ fn skill(policy: &Policy, name: &str) -> Option<Skill> {
     if plain == CANCEL {
         return Some(Skill::Cancel);
     }
-    if let Some(mode) = policy.named(plain).filter(|_| !plain.contains(':')) {
+    if !plain.contains(':')
+        && let Some(mode) = policy.named(plain)
+    {
         return Some(Skill::Mode(mode.name.clone()));
     }
     // A command of a skill is a skill of its own: `$forge:progression`.

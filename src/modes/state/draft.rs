@@ -345,7 +345,10 @@ impl<'a> ModeDraft<'a> {
         // The mode may be active already by the file in the root scope.
         let admission = if is_active && !was_active { Some(self.admit(scope, mode, details)?) } else { None };
         self.warnings.extend(warnings.into_iter().map(Help::from));
-        if let (Some(before), Some(run)) = (before.as_ref().filter(|_| was_active), text_of(given, "run_id")) {
+        if was_active
+            && let Some(before) = &before
+            && let Some(run) = text_of(given, "run_id")
+        {
             self.warn_of_other_run(name, before, run);
         }
         if was_active && !is_active {

@@ -91,7 +91,8 @@ fn layers_of(graph: &Graph<NodeLabel, EdgeLabel>, nodes: &[DiagramNode], edges: 
     }
     for edge in edges {
         // The label of a loop stands in the layer of its box, and is part of the box's width.
-        if let Some(label) = edge.label.as_ref().filter(|_| edge.from != edge.to)
+        if edge.from != edge.to
+            && let Some(label) = &edge.label
             && let Some(EdgeLabel { y: Some(middle), .. }) = found(graph, edge)
         {
             layers.add(*middle, label.height);

@@ -84,7 +84,7 @@ fn facts(view: &RunPage<'_>) -> Markup {
     let card = &run.card.run;
     let now = view.as_of();
     html! {
-        @if let Some(phase) = card.head.phase.as_ref().filter(|_| run.card.group.is_open()) {
+        @if run.card.group.is_open() && let Some(phase) = &card.head.phase {
             "In " b { (phase) }
             @if let Some(since) = run.phase_since { " for " (age(since, now)) }
             " · "

@@ -322,7 +322,7 @@ pub(super) fn row(project: &str, card: &Card, names: &ShortNames, now: Timestamp
                 p.dim {
                     @if names_project { b { (clean(project)) } " · " }
                     @if !title.contains(run.head.workflow.as_str()) { (run.head.workflow) " · " }
-                    @if let Some(issue) = run.issue.as_ref().filter(|_| run.goal.is_some()) { "issue " (issue) " · " }
+                    @if run.goal.is_some() && let Some(issue) = &run.issue { "issue " (issue) " · " }
                     span title=(run.head.run_id) { (names.of_run(&run.head.run_id)) }
                 }
             }

@@ -30,7 +30,7 @@ pub fn sessions_page(projects: &OfProjects<ProjectSessions>, now: Timestamp) -> 
         let has_modes = found.sessions.sessions.iter().any(|session| !session.modes.is_empty());
         html! {
             (sessions(found, now))
-            @if let Some(known) = found.policy.as_ref().filter(|_| has_modes) { (policy(known, name)) }
+            @if has_modes && let Some(known) = &found.policy { (policy(known, name)) }
         }
     })
 }
@@ -87,7 +87,7 @@ fn mode_line(project: &str, mode: &ListedMode) -> Markup {
     let outcome = mode.outcome.map_or("inactive", |outcome| outcome.as_str());
     html! {
         @if mode.active { span.run { "● " } b { (mode.mode) } } @else { span.dim { "◦ " (mode.mode) " " (outcome) } }
-        @if let Some(phase) = mode.current_phase.as_ref().filter(|_| mode.active) { span.dim { " in " (clean(phase)) } }
+        @if mode.active && let Some(phase) = &mode.current_phase { span.dim { " in " (clean(phase)) } }
         @if let Some(run) = mode.run_id.as_ref().and_then(|run| run.parse().ok()) { span.dim { " on " } (run_link(project, &run)) }
         @if let Some(error) = &mode.error { span.bad { " ✕ " (shortened(error, 300)) } }
         @for note in &mode.notes { div.dim { (shortened(note, 300)) } }

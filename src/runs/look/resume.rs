@@ -306,8 +306,9 @@ fn report_of(
     }
     let document = view.history.state().document();
     notes.extend(nearly_full(&view.text).filter(|_| !document.state.status.is_terminal()));
-    if let Some(session) = document.state.session.as_ref().filter(|_| hold_state == engine::HoldState::HeldByOther)
+    if hold_state == engine::HoldState::HeldByOther
         && plan.verdict == Verdict::NeedsHuman
+        && let Some(session) = &document.state.session
     {
         notes.push(format!("session {session} holds the run"));
     }

@@ -28,7 +28,9 @@ pub(in crate::runs) fn apart_from_store(project: &OpenedProject, run: &dyn Store
     if let Some(hidden) = run.hides() {
         return Some(Damage::Apart(hidden.to_string()));
     }
-    if let Some(at) = project.runs().shared_at().filter(|_| run.is_lost()) {
+    if run.is_lost()
+        && let Some(at) = project.runs().shared_at()
+    {
         return Some(Damage::Apart(StoreError::Lost { run: run.id().clone(), at }.to_string()));
     }
     Some(Damage::Apart(run.displaced()?.to_string()))

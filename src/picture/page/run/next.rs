@@ -46,7 +46,7 @@ pub(super) fn next(view: &RunPage<'_>) -> Markup {
                 p { b { "Question" } " of " (question.step)
                     @if let Some(unit) = &question.unit { " (" (clean(unit.as_str())) ")" } ": " (with_commands(&shortened(&question.prompt, 1000))) }
             }
-            @if let Some(address) = view.address.as_ref().filter(|_| view.actions && view.is_live()) {
+            @if view.actions && view.is_live() && let Some(address) = &view.address {
                 (acts_on_run(run, address))
             }
         }
