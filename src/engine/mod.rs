@@ -69,7 +69,7 @@ pub(crate) use past::work::PhaseWork;
 pub(crate) use past::workers::Beginning;
 pub use past::workers::Lives;
 pub(crate) use pinned::{is_free, machine_of, pinned};
-pub(crate) use proof::{files_while, in_brackets};
+pub(crate) use proof::{files_in_doubt, in_brackets};
 pub(crate) use reconcile::has_other_line_ends;
 pub use reconcile::{Current, Fault, Reconciled, Repair, reconcile};
 pub(crate) use reconcile::{

@@ -221,11 +221,11 @@ fn shows_nothing(attempt: &Attempt, requirement: &Requirement) -> Option<String>
     if let Err(why) = files_before(exec) {
         return Some(format!("passed, and {why}"));
     }
-    files_while(exec).map(|why| format!("passed, and {why}"))
+    files_in_doubt(exec).map(|why| format!("passed, and {why}"))
 }
 
 /// Why the files on which a command ended may not be those on which it began, as a part of a sentence; `None` if they are.
-pub(crate) fn files_while(exec: &Execution) -> Option<String> {
+pub(crate) fn files_in_doubt(exec: &Execution) -> Option<String> {
     let end = exec.end.as_ref()?;
     if exec.before.is_some() && end.after.is_none() {
         return Some("the files were not known any longer when it had ended".to_owned());

@@ -127,7 +127,7 @@ fn seen(seen: &ReportedWork) -> String {
         left_out.push("…".to_owned());
     }
     let mut but = String::new();
-    if let Some(why) = &seen.files_while {
+    if let Some(why) = &seen.files_in_doubt {
         but.push_str(&format!("; {}", code(why)));
     }
     if !left_out.is_empty() {

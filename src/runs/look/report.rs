@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::engine::{Attempt, LeftUndone, RunUsage, files_while, held_by, undecided};
+use crate::engine::{Attempt, LeftUndone, RunUsage, files_in_doubt, held_by, undecided};
 use crate::model::{
     ActivityStatus, Doing, MissingProof, NotCovered, Number, Question, RunDocument, RunId, RunStatus, SessionId,
     StateName, Unit, WorkflowId, command_line,
@@ -109,7 +109,7 @@ pub struct ReportedWork {
     pub tree: Option<String>,
     /// Why the files on which it ended may be others, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub files_while: Option<String>,
+    pub files_in_doubt: Option<String>,
     /// Files whose content that digest does not cover.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_covered: Vec<NotCovered>,
@@ -255,7 +255,7 @@ impl ReportedWork {
             exit_code: attempt.exit_code,
             commit: before.filter(|before| before.clean).and_then(|before| before.commit.clone()),
             tree: before.map(|before| before.sha256.clone()),
-            files_while: exec.and_then(files_while),
+            files_in_doubt: exec.and_then(files_in_doubt),
             not_covered: before.map(|before| before.not_covered.clone()).unwrap_or_default(),
             settles: attempt.settles.clone(),
             seen_to_fail: None,
