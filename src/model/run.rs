@@ -281,10 +281,17 @@ pub struct RunSummary {
 }
 
 impl RunHead {
-    /// Whether the run is over. One that was completed past a gate without a person's decision still waits for that.
+    /// Whether the run is over. One that was completed past a gate without a person's decision still waits for that, and
+    /// one whose log a merge joined may go on in the other history.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        self.status.is_terminal() && self.doing != Some(Doing::Waiting)
+        self.status.is_terminal() && !matches!(self.doing, Some(Doing::Waiting | Doing::Conflict))
+    }
+
+    /// Whether the run is open, or may be: which of two joined histories counts is not settled.
+    #[must_use]
+    pub fn may_be_open(&self) -> bool {
+        !self.status.is_terminal() || self.doing == Some(Doing::Conflict)
     }
 
     /// The run's status in one word: what it is doing, if that says more than its own status.

@@ -33,7 +33,7 @@ pub(crate) use pause::pause_after;
 pub use pruned::{PrunedRun, Pruning, StayingRun};
 pub use request::{LOCK_WAIT, WriteRequest, Writer};
 pub use run_store::{
-    AsOf, BroughtEvidence, MaybeOpen, NewRuns, Noted, ReadPosition, RefreshScope, Reopening, RunCache, RunParts,
-    RunStamp, RunStore, RunWriter, StoredRun, Visit, WORTH_CACHING, WorkOf,
+    AsOf, BroughtEvidence, LogSinceCommit, MaybeOpen, NewRuns, Noted, ReadPosition, RefreshScope, Reopening, RunCache,
+    RunParts, RunStamp, RunStore, RunWriter, StoredRun, Visit, WORTH_CACHING, WorkOf,
 };
 pub use work::{WorkChange, WorkKey};

@@ -269,9 +269,8 @@ pub trait StoredRun: fmt::Debug + Send + Sync {
     /// The highest position that any writer noted. It is beyond the log's end when an older log was put back.
     fn noted(&self) -> Seq;
 
-    /// Whether the log has another length than after the last commit of this checkout, so that git or another program
-    /// changed it, or a writer is at work. False where no commit is known.
-    fn is_log_changed(&self) -> bool;
+    /// Whether git or another program changed the log after the last commit of this checkout.
+    fn log_since_commit(&self) -> LogSinceCommit;
 
     /// `run.yaml`; `None` if it is missing.
     ///
@@ -543,6 +542,17 @@ pub enum RunParts {
     Nothing,
     /// Neither `run.yaml` nor the log, and other files. If git removed these two, the others were not committed yet.
     Emptied,
+}
+
+/// Whether a log has the length that it had after the last commit of this checkout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogSinceCommit {
+    /// It has.
+    Same,
+    /// It has not: git or another program changed it, or a writer is at work.
+    Changed,
+    /// No commit of this checkout is known.
+    Unknown,
 }
 
 /// The runs among which the open ones are.

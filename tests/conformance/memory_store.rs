@@ -14,7 +14,7 @@ use flowrun::store::StoreError;
 use flowrun::store::WriteRequest;
 use flowrun::store::{ActivityFile, Batch, CommitReceipt, Merge, NewRun};
 use flowrun::store::{Address, Document};
-use flowrun::store::{Noted, ReadPosition, RunParts, RunStamp, RunStore, RunWriter, StoredRun};
+use flowrun::store::{LogSinceCommit, Noted, ReadPosition, RunParts, RunStamp, RunStore, RunWriter, StoredRun};
 
 /// A store that all its clones share. The runs are lost when the last clone is dropped.
 #[derive(Debug, Clone, Default)]
@@ -174,8 +174,13 @@ impl StoredRun for MemoryRun {
         self.with(|run| run.noted.seq).unwrap_or_default()
     }
 
-    fn is_log_changed(&self) -> bool {
-        self.with(|run| run.left > 0 && run.left != run.log.len()).unwrap_or_default()
+    fn log_since_commit(&self) -> LogSinceCommit {
+        let since = self.with(|run| match run.left {
+            0 => LogSinceCommit::Unknown,
+            left if left == run.log.len() => LogSinceCommit::Same,
+            _ => LogSinceCommit::Changed,
+        });
+        since.unwrap_or(LogSinceCommit::Unknown)
     }
 
     fn text(&self) -> Result<Option<String>, StoreError> {

@@ -835,6 +835,8 @@ fn open_runs_of_other_worktrees_are_named_or_counted() {
     let named = repo.flow(&["list", "--json"]).ok().json()["worktrees"][0].clone();
     assert_eq!((&named["path"], &named["open_runs"]), (&json!(tree), &json!(6)));
     assert_eq!(named["runs"].as_array().unwrap().len(), 5);
+    assert!(repo.flow(&["attention"]).ok().stderr.starts_with("no run of this worktree needs you\n"));
+    assert!(repo.flow(&["attention", "--all"]).ok().stderr.starts_with("no run is open in this worktree\n"));
     let list = repo.flow(&["list", "--worktrees"]).ok().stdout;
     assert!(list.contains("  issue-42  "), "{list}");
     let report = repo.flow(&["doctor", "--worktrees", "--json"]).ok().json();

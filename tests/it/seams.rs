@@ -116,6 +116,51 @@ fn lists_and_resume_agree_that_a_merge_joined_two_histories() {
 }
 
 #[test]
+fn a_run_that_ended_in_one_of_two_joined_histories_is_joined_for_every_reader() {
+    for here_was_written in [true, false] {
+        let sandbox = Sandbox::new();
+        sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+        let other = Sandbox::new();
+        std::fs::create_dir_all(other.path(".flow/runs/r1")).unwrap();
+        for name in ["run.yaml", "events.jsonl"] {
+            std::fs::copy(sandbox.run_dir("r1").join(name), other.run_dir("r1").join(name)).unwrap();
+        }
+        let begun = sandbox.read("r1", "events.jsonl");
+        sandbox.flow(["cancel", "r1", "--reason", "enough"]).ok();
+        other.record("r1", "preflight", "theirs");
+        // As git's union joins them, and with this side's run.yaml kept.
+        let theirs = other.read("r1", "events.jsonl");
+        let (ours, ended) = (sandbox.read("r1", "events.jsonl"), sandbox.read("r1", "run.yaml"));
+        let theirs = theirs.strip_prefix(&begun).unwrap().to_owned();
+        std::fs::write(sandbox.run_dir("r1").join("events.jsonl"), format!("{begun}{theirs}{}", &ours[begun.len()..]))
+            .unwrap();
+        std::fs::write(sandbox.run_dir("r1").join("run.yaml"), ended).unwrap();
+        if !here_was_written {
+            // As in a clone.
+            std::fs::remove_file(sandbox.run_dir("r1").join(".lock")).unwrap();
+            std::fs::remove_dir_all(sandbox.path(".flow/.cache")).unwrap();
+        }
+        for resume in [&["resume", "r1", "--json"][..], &["resume", "--json"]] {
+            assert_eq!(sandbox.flow(resume).exits(65).json()["verdict"], "conflict");
+        }
+        for _ in 0..2 {
+            let listed = sandbox.flow(["list", "--json"]).ok().json();
+            assert_eq!(listed["runs"][0]["doing"], "conflict", "{listed}");
+            let needs = sandbox.flow(["attention", "--json"]).ok().json();
+            assert_eq!(needs["runs"][0]["need"], "joined", "{needs}");
+            let shown = sandbox.flow(["hud"]).ok().stdout;
+            assert!(shown.contains("joined"), "{shown}");
+        }
+        // A command that writes does not take it for one that is over.
+        let refused = sandbox.flow(["record-activity", "--id", "more"]).exits(65);
+        assert!(refused.stderr.contains("r1"), "{refused:?}");
+        sandbox.flow(["doctor", "r1", "--repair"]).ok();
+        let listed = sandbox.flow(["list", "--json"]).ok().json();
+        assert_eq!(listed["runs"][0]["doing"], serde_json::Value::Null, "{listed}");
+    }
+}
+
+#[test]
 fn lists_and_resume_agree_about_conflict_markers() {
     let sandbox = Sandbox::new();
     sandbox.flow(["start", "debug", "--id", "r1"]).ok();

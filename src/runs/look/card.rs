@@ -18,7 +18,7 @@ use crate::runs::look::cause::{BegunWork, Cause, Need, begun_work, cause_of};
 use crate::runs::look::life::{BegunUnit, begun_unit, lives_then};
 use crate::runs::look::outlook::{Definitions, NextReport, NextSteps, OpenedRun, next_steps, outlook, plan_for_person};
 use crate::runs::open::listed::ListedRun;
-use crate::runs::open::listing::{head_of, text_of};
+use crate::runs::open::listing::{head_of, may_be_joined, text_of};
 use crate::runs::open::recap::{from_log, from_recap};
 use crate::runs::open::shared::Sharing;
 use crate::runs::open::view::View;
@@ -203,6 +203,7 @@ pub(in crate::runs) fn read_card(
             // Before the log, which may be long: most runs are over, and of those the summary is enough.
             if let Some(text) = text_of(project, run)?
                 && RunHead::from(text.document()).is_over()
+                && !may_be_joined(run)
             {
                 return Ok((Card::of_over(project, run, text.document().into()), None));
             }
@@ -210,7 +211,7 @@ pub(in crate::runs) fn read_card(
         }
     };
     let document = view.history.state().document();
-    if RunHead::from(document).is_over() {
+    if head_of(&view).is_over() {
         return Ok((Card::of_over(project, run, document.into()), None));
     }
     let card = assess(OpenedRun { project, run, view: &view }, definitions).card;

@@ -9,7 +9,7 @@ use crate::runs::open::checkout::may_be_elsewhere;
 use crate::runs::open::fault::refusal;
 use crate::runs::open::recap::for_deciding;
 use crate::runs::open::view::View;
-use crate::store::StoredRun;
+use crate::store::{LogSinceCommit, StoredRun};
 
 /// The summary of a run that is over, if it follows from `run.yaml` alone; only such a summary may be cached.
 pub(crate) fn to_remember(project: &OpenedProject, run: &dyn StoredRun) -> Option<RunSummary> {
@@ -68,7 +68,8 @@ pub(crate) fn for_listing(project: &OpenedProject, run: &dyn StoredRun) -> Resul
     let Some(text) = text_of(project, run)? else { return careful_summary(project, run) };
     let summary = RunSummary::from(text.document());
     if summary.head.is_over() {
-        return Ok(ListedSummary { summary, basis: Basis::Text });
+        let joined = if may_be_joined(run) { joined_summary(project, run) } else { None };
+        return Ok(joined.unwrap_or(ListedSummary { summary, basis: Basis::Text }));
     }
     if summary.head.status.is_terminal() {
         return careful_summary(project, run);
@@ -76,7 +77,7 @@ pub(crate) fn for_listing(project: &OpenedProject, run: &dyn StoredRun) -> Resul
     // A run that another program made may be one that cannot be adopted.
     let Some(shown) = summary.last_seq else { return careful_summary(project, run) };
     // Where git or another program changed the log, its end alone does not show what else it holds.
-    if run.is_log_changed() {
+    if run.log_since_commit() == LogSinceCommit::Changed {
         return careful_summary(project, run);
     }
     if may_wait_for_a_person(&text.document().state) {
@@ -94,6 +95,21 @@ pub(crate) fn for_listing(project: &OpenedProject, run: &dyn StoredRun) -> Resul
     }
     // The file was edited, or does not match the log: read everything.
     careful_summary(project, run)
+}
+
+/// Whether the log of a run that is over may have another history beside the one that ended. A merge that keeps this side's
+/// `run.yaml` leaves no other sign.
+pub(in crate::runs) fn may_be_joined(run: &dyn StoredRun) -> bool {
+    match run.log_since_commit() {
+        LogSinceCommit::Same => false,
+        LogSinceCommit::Changed => true,
+        LogSinceCommit::Unknown => matches!(run.orderly_end(Seq(u64::MAX)), Ok(None)),
+    }
+}
+
+/// The summary of a run whose log a merge joined; `None` for another run.
+fn joined_summary(project: &OpenedProject, run: &dyn StoredRun) -> Option<ListedSummary> {
+    careful_summary(project, run).ok().filter(|listed| listed.summary.head.doing == Some(Doing::Conflict))
 }
 
 /// The summary from everything that can be read.

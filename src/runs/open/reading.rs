@@ -239,9 +239,9 @@ impl Runs {
         Ok(())
     }
 
-    /// The runs that are not over.
+    /// The runs that are open, or may be.
     pub(crate) fn open(&self) -> impl Iterator<Item = &RunSummary> {
-        self.summaries.iter().filter(|run| !run.head.status.is_terminal())
+        self.summaries.iter().filter(|run| run.head.may_be_open())
     }
 }
 

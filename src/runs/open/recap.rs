@@ -9,7 +9,7 @@ use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
 use crate::runs::open::pinned::catalog_machine;
 use crate::runs::open::view::{View, for_reading, notes_of_shared, unlogged_status};
-use crate::store::{Project, StoredRun};
+use crate::store::{LogSinceCommit, Project, StoredRun};
 
 /// As [`for_reading`], for questions about the run's present. The view has the end of the log only, and the history what a
 /// [`Recap`] keeps, unless that was not there; then it is made for the next reader.
@@ -116,7 +116,7 @@ pub(in crate::runs) fn pinned_by_recap(project: &Project, run: &dyn StoredRun) -
 fn caught_up(text: &str, run: &dyn StoredRun) -> Result<Option<(Recap, LogEnd)>> {
     let Some(mut recap) = Recap::read(text) else { return Ok(None) };
     // The recap is about a past that git or another program may have changed.
-    if run.is_log_changed() {
+    if run.log_since_commit() == LogSinceCommit::Changed {
         return Ok(None);
     }
     let Some(end) = run.orderly_end(recap.seq())?.filter(|end| !end.has_others) else { return Ok(None) };

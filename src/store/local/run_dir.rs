@@ -13,7 +13,7 @@ use crate::store::local::lock::note_of;
 use crate::store::local::log::{LogTail, scan, scan_from};
 use crate::store::local::log_file::{LockedLog, log_fault, unread};
 use crate::store::request::WriteRequest;
-use crate::store::run_store::{ReadPosition, RunParts, RunWriter, StoredRun};
+use crate::store::run_store::{LogSinceCommit, ReadPosition, RunParts, RunWriter, StoredRun};
 
 /// The directory of a run.
 #[derive(Debug)]
@@ -104,9 +104,13 @@ impl StoredRun for RunDir {
         note_of(&self.dir).map(|note| note.seq).unwrap_or_default()
     }
 
-    fn is_log_changed(&self) -> bool {
+    fn log_since_commit(&self) -> LogSinceCommit {
         let noted = note_of(&self.dir).map(|note| note.log_len).unwrap_or_default();
-        noted > 0 && self.dir.look(LOG).is_ok_and(|log| log.len != noted)
+        match self.dir.look(LOG) {
+            Ok(log) if noted > 0 && log.len != noted => LogSinceCommit::Changed,
+            Ok(_) if noted > 0 => LogSinceCommit::Same,
+            _ => LogSinceCommit::Unknown,
+        }
     }
 
     fn text(&self) -> Result<Option<String>> {

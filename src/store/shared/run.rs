@@ -12,7 +12,7 @@ use crate::store::displaced::DisplacedEvents;
 use crate::store::error::{HiddenRun, Result, StoreError};
 use crate::store::local::RunDir;
 use crate::store::request::WriteRequest;
-use crate::store::run_store::{AsOf, BroughtEvidence, ReadPosition, RunParts, RunWriter, StoredRun};
+use crate::store::run_store::{AsOf, BroughtEvidence, LogSinceCommit, ReadPosition, RunParts, RunWriter, StoredRun};
 use crate::store::shared::copy::{Copies, text_of, undamaged};
 use crate::store::shared::delegate::answered_by;
 use crate::store::shared::settle::left_until;
@@ -40,7 +40,7 @@ impl StoredRun for SharedRun {
         fn id(&self) -> &RunId;
         fn address(&self, document: Document<'_>) -> Address;
         fn noted(&self) -> Seq;
-        fn is_log_changed(&self) -> bool;
+        fn log_since_commit(&self) -> LogSinceCommit;
         fn log(&self) -> Result<LogScan>;
         fn end(&self, since: Seq) -> Result<Option<LogEnd>>;
         fn orderly_end(&self, since: Seq) -> Result<Option<LogEnd>>;

@@ -32,7 +32,12 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: &AttentionArgs, out: &mut Out
         out.aside("`flow resume RUN` says what to do about a run\n");
         return Ok(exit);
     }
-    let none = if args.all { "no run is open" } else { "no run needs you" };
+    let none = match (args.all, report.worktrees.is_empty()) {
+        (true, true) => "no run is open",
+        (true, false) => "no run is open in this worktree",
+        (false, true) => "no run needs you",
+        (false, false) => "no run of this worktree needs you",
+    };
     out.aside(&format!("{}\n", no_project(cx).unwrap_or_else(|| none.to_owned())));
     Ok(exit)
 }
