@@ -45,7 +45,7 @@ pub(super) fn diagnose(
         return Diagnosis { findings, rewrite: None };
     }
     let mut facts = RunFacts::gather(&project.cx.disk, run);
-    facts.is_copy = project.runs().copies_with(run.id()).is_some();
+    facts.is_copy = project.runs().shared().has(run.id());
     // To ask git about each of thousands of runs of a clone would take minutes.
     if named {
         facts.committed = committed_beyond(project, run, facts.noted().seq, facts.scan.last_seq());

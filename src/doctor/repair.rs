@@ -146,9 +146,11 @@ impl<'a> Mending<'a> {
             RepairStep::PutAgain(run) => {
                 // A store may take longer than a lock.
                 let request = project.cx.write_request(now, project.commit_wait()?);
-                project.runs().bring_unlisted(run, &request)?;
-                let work = work_of(project, &*project.runs().open(run)?)?;
-                project.runs().put_again(run, work, &request)?;
+                if let Some(shared) = project.runs().shared().accepted() {
+                    shared.bring_unlisted(run, &request)?;
+                    let work = work_of(project, &*project.runs().open(run)?)?;
+                    shared.put_again(run, work, &request)?;
+                }
             }
             _ => {}
         }
@@ -186,7 +188,7 @@ impl<'a> Mending<'a> {
             // Nothing is repaired on half a look, and a look without findings must not count as a repair.
             self.failed(Some(run.id()), None, "the run could not be read when it was to be repaired".to_owned());
         }
-        if rewrite.is_some() && project.runs().copies_with(run.id()).is_some() {
+        if rewrite.is_some() && project.runs().shared().has(run.id()) {
             return Err(copy_is_read_again(run).into());
         }
         let actions = findings.actions();
@@ -211,7 +213,7 @@ impl<'a> Mending<'a> {
     /// Does the recovery of the next writer, and then the steps that only a repair does.
     fn recover(&mut self, run: &RunDir, actions: &[RepairStep], now: Timestamp) -> Result<()> {
         // That of a copy goes through its store, which records what a person typed into it.
-        let shared = match self.project.runs().copies_with(run.id()) {
+        let shared = match self.project.runs().shared().copies_with(run.id()) {
             Some(_) => Some(self.project.runs().open(run.id())?),
             None => None,
         };

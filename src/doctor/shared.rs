@@ -8,44 +8,45 @@ use crate::model::{Explain as _, Help, RunId, Suggestion};
 use crate::runs::open::shared::request_to_read;
 use crate::runs::{Error, OpenedProject, work_of};
 use crate::store::local::layout::SHARED;
-use crate::store::{Address, Project, StoreError, StoreFlaw, WorkKey};
+use crate::store::{Project, SharedRuns, SharedStore, StoreError, StoreFlaw, WorkKey};
 
 /// Asks the store, as long as a reader may wait, unless the caller must not wait for a network.
 pub(super) fn check(project: &OpenedProject, found: &mut Findings) {
-    let Some(store) = project.runs().shared_at() else { return };
-    if let Some(unaccepted) = project.runs().not_accepted() {
-        let message = Help::from(format!("{unaccepted}, so shared runs are not seen; "));
-        found.add("store_not_accepted", &project.path().join(CONFIG_FILE), message + unaccepted.help());
-        return;
-    }
-    check_hidden(project, None, found);
+    let shared = match project.runs().shared() {
+        SharedStore::None => return,
+        SharedStore::NotAccepted(store) => {
+            let message = Help::from(format!("{store}, so shared runs are not seen; "));
+            found.add("store_not_accepted", &project.path().join(CONFIG_FILE), message + store.help());
+            return;
+        }
+        SharedStore::Accepted(shared) => shared,
+    };
+    check_hidden(shared, project, None, found);
     for run in project.runs().ids().unwrap_or_default() {
         check_displaced(project, &run, found);
     }
-    ask(project, None, &store, found);
+    ask(shared, project, None, found);
 }
 
 /// The same for one run, if it is shared.
 pub(super) fn check_run(project: &OpenedProject, run: &RunId, found: &mut Findings) {
-    if let Some(store) = project.runs().shared_at()
-        && project.runs().copies_with(run).is_some()
-    {
-        check_hidden(project, Some(run), found);
+    if let Some(shared) = project.runs().shared().with(run) {
+        check_hidden(shared, project, Some(run), found);
         check_displaced(project, run, found);
-        ask(project, Some(run), &store, found);
+        ask(shared, project, Some(run), found);
     }
 }
 
 /// Asks what is wrong with everything, or with one run.
-fn ask(project: &OpenedProject, of: Option<&RunId>, store: &Address, found: &mut Findings) {
+fn ask(shared: &dyn SharedRuns, project: &OpenedProject, of: Option<&RunId>, found: &mut Findings) {
     if project.cx.options.is_offline {
         return;
     }
     let copies = project.path().join(SHARED);
-    let flaws = request_to_read(project)
-        .and_then(|request| Ok(project.runs().flaws(of, &|run| work(project, run), &request)?));
+    let flaws =
+        request_to_read(project).and_then(|request| Ok(shared.flaws(of, &|run| work(project, run), &request)?));
     match flaws {
-        Ok(flaws) => flaws.into_iter().for_each(|flaw| add(flaw, &store.to_string(), &copies, found)),
+        Ok(flaws) => flaws.into_iter().for_each(|flaw| add(flaw, &shared.address().to_string(), &copies, found)),
         Err(error @ Error::Store(StoreError::Unreached { .. } | StoreError::Refused { .. })) => {
             let ask = Suggestion::flow("remote status");
             let message = Help::from(error.one_line() + "; put that right, and ") + ask + " says whether it answers";
@@ -56,8 +57,8 @@ fn ask(project: &OpenedProject, of: Option<&RunId>, store: &Address, found: &mut
 }
 
 /// Finds runs of this checkout that are not shown, since the store has other ones of the same ids.
-fn check_hidden(project: &OpenedProject, of: Option<&RunId>, found: &mut Findings) {
-    for hidden in project.runs().hidden().unwrap_or_default() {
+fn check_hidden(shared: &dyn SharedRuns, project: &OpenedProject, of: Option<&RunId>, found: &mut Findings) {
+    for hidden in shared.hidden().unwrap_or_default() {
         if of.is_some_and(|run| *run != hidden.run) {
             continue;
         }

@@ -71,11 +71,9 @@ pub(super) fn whole_survey(project: &OpenedProject, request: &DoctorRequest) -> 
 /// The copies of shared runs.
 fn copies(project: &OpenedProject, count: &mut usize) -> Result<Vec<RunDir>> {
     let mut copies = Vec::new();
-    if project.runs().shared_at().is_none() {
-        return Ok(copies);
-    }
+    let Some(shared) = project.runs().shared().accepted() else { return Ok(copies) };
     for id in project.runs().ids()? {
-        if project.runs().copies_with(&id).is_some() {
+        if shared.copies_with(&id).is_some() {
             *count += 1;
             copies.push(project.with_files_of(&id)?.run(&id)?);
         }
@@ -102,7 +100,7 @@ pub(super) fn survey(project: &OpenedProject, request: &DoctorRequest) -> Result
         let run = project.with_files_of(named.id())?.run(named.id())?;
         survey.runs = 1;
         let Diagnosis { findings, rewrite } = diagnose(project, &run, None, true, now);
-        if request.repair && rewrite.is_some() && project.runs().copies_with(named.id()).is_some() {
+        if request.repair && rewrite.is_some() && project.runs().shared().has(named.id()) {
             return Err(copy_is_read_again(&*named).into());
         }
         survey.parts.push(findings);

@@ -22,7 +22,7 @@ use crate::runs::open::view::notes_of_shared;
 use crate::runs::{Context, OpenedProject, Result, place_of_caller};
 use crate::store::local::is_cut_off;
 use crate::store::local::layout::{ACTIVITIES, ACTIVITY_TMP, LOCK, LOG, RUN_FILE};
-use crate::store::{ActivityFile, Document, StoreError, StoreFlaw, StoredRun as _};
+use crate::store::{ActivityFile, Document, SharedRuns, StoreError, StoreFlaw, StoredRun as _};
 
 /// The report of `verify`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -158,13 +158,12 @@ pub fn verify(cx: &Context, request: &VerifyRequest) -> Result<VerifyReport> {
 /// How the log that the store has of a run differs from what flow wrote, and what a reader should know of it.
 fn compared_with_store(project: &OpenedProject, run: &RunId) -> (Vec<Difference>, Vec<String>) {
     let (mut differences, mut notes) = (Vec::new(), Vec::new());
-    let (Some(store), Some(_)) = (project.runs().shared_at(), project.runs().copies_with(run)) else {
-        return (differences, notes);
-    };
+    let Some(shared) = project.runs().shared().with(run) else { return (differences, notes) };
+    let store = shared.address();
     let flaws = if project.cx.options.is_offline {
         Err(format!("{store} was not asked"))
     } else {
-        flaws_of(project, run).map_err(|error| error.one_line())
+        flaws_of(project, shared, run).map_err(|error| error.one_line())
     };
     let flaws = flaws.unwrap_or_else(|why| {
         notes.push(format!("{why}; only the copy here was proven"));
@@ -206,8 +205,8 @@ fn compared_with_store(project: &OpenedProject, run: &RunId) -> (Vec<Difference>
     (differences, notes)
 }
 
-fn flaws_of(project: &OpenedProject, run: &RunId) -> Result<Vec<StoreFlaw>> {
-    Ok(project.runs().flaws(Some(run), &|run| work(project, run), &request_to_read(project)?)?)
+fn flaws_of(project: &OpenedProject, shared: &dyn SharedRuns, run: &RunId) -> Result<Vec<StoreFlaw>> {
+    Ok(shared.flaws(Some(run), &|run| work(project, run), &request_to_read(project)?)?)
 }
 
 /// What earlier repairs of the log reported as lost.

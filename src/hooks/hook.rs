@@ -161,7 +161,7 @@ fn session_start(cx: &Context, host: AgentHost, session: &SessionId, payload: &P
     logged(cx, runs::note_shown(cx, host, session, gist.as_deref()));
     let mut text = with_files(cx, work.as_ref(), overview, Some(session));
     if text.is_none() && is_new {
-        let store = cx.project().ok().and_then(|project| Some(project.runs().shared_at()?.to_string()));
+        let store = cx.project().ok().and_then(|project| Some(project.runs().shared().address()?.to_string()));
         text = Some(brief::how_to_begin(&runs::workflow_list(cx)?.workflows, store.as_deref()));
     }
     let Some(text) = text else { return Ok(String::new()) };

@@ -151,7 +151,7 @@ pub fn run_that_waits_elsewhere(cx: &Context, document: &Path) -> Result<Option<
     }
     for run in Runs::read_open(&project)?.open() {
         let id = &run.head.run_id;
-        if project.runs().copies_with(id).is_some() && link_that_waits(&file, &project, id)?.is_some() {
+        if project.runs().shared().has(id) && link_that_waits(&file, &project, id)?.is_some() {
             return Ok(Some(id.clone()));
         }
     }

@@ -540,7 +540,7 @@ impl OpenedProject {
 
     /// The project that has the files of a run: this one, or that of the copies of shared runs.
     pub(crate) fn with_files_of(&self, run: &RunId) -> Result<Project> {
-        match self.runs().copies_with(run) {
+        match self.runs().shared().copies_with(run) {
             Some(copies) => Ok(Project::open_named(&*self.cx.disk, &copies, self.trust())?),
             None => Ok(self.project.clone()),
         }

@@ -84,7 +84,7 @@ pub(crate) fn interview_command(project: &OpenedProject, run: &RunId, document: 
         return Err(format!("{}: {help}", left_out.one_line()));
     }
     // Its document stays in the checkout where it began.
-    let gone = if project.runs().copies_with(run).is_some() {
+    let gone = if project.runs().shared().has(run) {
         "is not in this checkout: go on in the one where it is, or if it is gone"
     } else {
         "is gone:"

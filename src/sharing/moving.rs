@@ -105,10 +105,11 @@ pub fn push(cx: &Context, request: &PushRequest) -> Result<PushReport> {
 /// Opens the run of this name. One that the store has and does not list is brought by its whole id, and listed again.
 fn open_or_list(project: &OpenedProject, name: &str, request: &WriteRequest) -> Result<Box<dyn StoredRun>> {
     if let Ok(id) = RunId::new(name)
-        && project.runs().bring_unlisted(&id, request)?
+        && let Some(shared) = project.runs().shared().accepted()
+        && shared.bring_unlisted(&id, request)?
     {
         let work = work_of(project, &*project.runs().open(&id)?)?;
-        project.runs().put_again(&id, work, request)?;
+        shared.put_again(&id, work, request)?;
     }
     open_run(project, name, Purpose::Write)
 }
@@ -121,7 +122,8 @@ pub fn fetch(cx: &Context, request: &FetchRequest) -> Result<FetchReport> {
     let project = cx.project()?;
     let store = store_in_use(&project)?;
     let write = cx.write_request(cx.now(), project.commit_wait()?);
-    let mut warnings = project.runs().refresh(RefreshScope::All, &write)?;
+    let shared = project.runs().shared().accepted();
+    let mut warnings = shared.map_or(Ok(Vec::new()), |shared| shared.refresh(RefreshScope::All, &write))?;
     let run = open_or_list(&project, &request.run, &write)?;
     // It may have been current already, and a process that was killed may not have shown that.
     warnings.extend(run.catch_up(&write)?);

@@ -7,7 +7,7 @@ use crate::model::{Explain as _, RunId, RunStatus, Seq, Suggestion, Timestamp, f
 use crate::runs::{Context, Result, UnseenStore};
 use crate::sharing::chosen::NamedStore;
 use crate::store::shared::Shared;
-use crate::store::{RefreshScope, RunStore as _, StoreError, WriteRequest};
+use crate::store::{RefreshScope, RunStore as _, SharedRuns as _, StoreError, WriteRequest};
 
 /// How many runs are named that the store does not list.
 const NAMED: usize = 5;
@@ -107,9 +107,8 @@ pub fn store_status(cx: &Context) -> Result<StoreStatusReport> {
 fn ask(shared: &Shared, request: &WriteRequest) -> std::result::Result<(Vec<String>, Vec<RunId>), StoreError> {
     let mut told = shared.refresh(RefreshScope::All, request)?;
     let unlisted = shared.unlisted(request)?;
-    if let Some(store) = shared.shared_at()
-        && !unlisted.is_empty()
-    {
+    if !unlisted.is_empty() {
+        let store = shared.address();
         let (runs, repair) = (first_few(&unlisted, NAMED), Suggestion::flow("doctor").flag("repair"));
         told.push(format!("{store} has the logs of {runs} and does not list them; `{repair}` lists them again"));
     }

@@ -10,7 +10,7 @@ use crate::sharing::chosen::NamedStore;
 use crate::sharing::config::name_store;
 use crate::sharing::name::StoreName;
 use crate::sharing::probing::{probe, reach};
-use crate::store::{RefreshScope, RunStore as _, StoreError, StoreFlaw};
+use crate::store::{RefreshScope, RunStore as _, SharedRuns as _, StoreError, StoreFlaw};
 
 /// The store to use.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -87,11 +87,10 @@ pub fn use_store(cx: &Context, request: &UseRequest) -> Result<UseReport> {
 
 /// Refuses to put copies aside that the store has lost which is in use until now. It is asked if it can be.
 fn refuse_only_copies(project: &OpenedProject) -> Result<()> {
-    let runs = project.runs();
-    let Some(at) = runs.shared_at() else { return Ok(()) };
-    for flaw in runs.flaws(None, &|_| Vec::new(), &request_to_read(project)?).unwrap_or_default() {
+    let Some(shared) = project.runs().shared().accepted() else { return Ok(()) };
+    for flaw in shared.flaws(None, &|_| Vec::new(), &request_to_read(project)?).unwrap_or_default() {
         if let StoreFlaw::Lost { run } = flaw {
-            return Err(StoreError::Lost { run, at }.into());
+            return Err(StoreError::Lost { run, at: shared.address() }.into());
         }
     }
     Ok(())

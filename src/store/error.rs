@@ -235,6 +235,13 @@ pub struct UnacceptedStore {
 }
 
 impl UnacceptedStore {
+    /// Where it is, if that is a directory of this machine.
+    #[must_use]
+    pub fn directory(&self) -> Option<PathBuf> {
+        let place = self.place.as_ref().ok()?;
+        if place.starts_with('/') { Some(PathBuf::from(place)) } else { None }
+    }
+
     /// What makes its runs seen.
     #[must_use]
     pub fn help(&self) -> Help {

@@ -1,7 +1,7 @@
 //! Durable runs: the trait of a store, and the stores. A store knows documents, not states.
 //!
 //! [`RunStore`] defines what every store promises. [`local`] keeps runs in `.flow`, and the program uses it; its
-//! documentation describes the commit protocol. [`shared`] keeps runs in one place for several machines.
+//! documentation describes the commit protocol. [`shared`] keeps runs in one place for several machines, as [`SharedRuns`] says.
 
 mod address;
 mod batch;
@@ -16,6 +16,7 @@ mod pruned;
 mod request;
 mod run_store;
 pub mod shared;
+mod shared_runs;
 mod work;
 
 pub use crate::codec::{FaultyLine, LogEnd, LogLine, LogScan};
@@ -33,7 +34,8 @@ pub(crate) use pause::pause_after;
 pub use pruned::{PrunedRun, Pruning, StayingRun};
 pub use request::{LOCK_WAIT, WriteRequest, Writer};
 pub use run_store::{
-    AsOf, BroughtEvidence, LogSinceCommit, MaybeOpen, NewRuns, Noted, ReadPosition, RefreshScope, Reopening, RunCache,
-    RunParts, RunStamp, RunStore, RunWriter, StoredRun, Visit, WORTH_CACHING, WorkOf,
+    BroughtEvidence, LogSinceCommit, MaybeOpen, NewRuns, Noted, ReadPosition, Reopening, RunCache, RunParts, RunStamp,
+    RunStore, RunWriter, StoredRun, Visit, WORTH_CACHING,
 };
+pub use shared_runs::{AsOf, RefreshScope, SharedRuns, SharedStore, WorkOf};
 pub use work::{WorkChange, WorkKey};

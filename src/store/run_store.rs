@@ -17,11 +17,10 @@ use crate::store::address::{Address, Document};
 use crate::store::batch::{ActivityFile, Batch, CommitReceipt, Merge, NewRun};
 use crate::store::chores::LocalChores;
 use crate::store::displaced::DisplacedEvents;
-use crate::store::error::{HiddenRun, StoreError, UnacceptedStore};
-use crate::store::flaw::StoreFlaw;
+use crate::store::error::{HiddenRun, StoreError};
 use crate::store::pruned::PrunedRun;
 use crate::store::request::{LOCK_WAIT, WriteRequest};
-use crate::store::work::WorkKey;
+use crate::store::shared_runs::{AsOf, SharedStore};
 
 /// Tells whether a run changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,87 +131,14 @@ pub trait RunStore: fmt::Debug + Send + Sync {
         self.ids()
     }
 
-    /// The directory like `.flow` that has the copy of a shared run; `None` for another run.
-    fn copies_with(&self, _id: &RunId) -> Option<PathBuf> {
-        None
-    }
-
-    /// Up to when the copy of a shared run is known to be current; `None` for another run.
-    fn as_of(&self, _id: &RunId) -> Option<AsOf> {
-        None
-    }
-
-    /// The runs of this checkout that are not shown, since machines share other ones of their ids.
-    ///
-    /// # Errors
-    /// As [`Self::ids`].
-    fn hidden(&self) -> Result<Vec<HiddenRun>, StoreError> {
-        Ok(Vec::new())
-    }
-
-    /// The address of the store that several machines share; `None` for one of this machine alone.
-    fn shared_at(&self) -> Option<Address> {
-        None
-    }
-
-    /// Where that store is, if that is a directory of this machine.
-    fn shared_directory(&self) -> Option<PathBuf> {
-        None
-    }
-
-    /// When that store was reached last, and whether it was when it was asked last; `None` without one.
-    fn last_asked(&self) -> Option<AsOf> {
-        None
-    }
-
-    /// The store that the project names and the user has not accepted on this machine: its runs are not here.
-    fn not_accepted(&self) -> Option<&UnacceptedStore> {
-        None
+    /// The store that several machines share. By default there is none.
+    fn shared(&self) -> SharedStore<'_> {
+        SharedStore::None
     }
 
     /// How long a command waits by default for other writers, and for the store that machines share.
     fn patience(&self) -> Duration {
         LOCK_WAIT
-    }
-
-    /// Brings copies of runs that other machines write up to date, those of `scope`, as long as `request` allows. Returns messages about what
-    /// was moved to quarantine. By default there are no copies.
-    ///
-    /// # Errors
-    /// [`StoreError::Unreached`] when the store cannot be asked; others when a copy cannot be written.
-    fn refresh(&self, _scope: RefreshScope, _request: &WriteRequest) -> Result<Vec<String>, StoreError> {
-        Ok(Vec::new())
-    }
-
-    /// What is wrong in the store that several machines share: with the log of one run, otherwise with everything. `work_of` says
-    /// what an open run is about. By default nothing is shared.
-    ///
-    /// # Errors
-    /// [`StoreError::Unreached`] when the store cannot be asked; others when a copy cannot be read.
-    fn flaws(
-        &self,
-        _of: Option<&RunId>,
-        _work_of: WorkOf<'_>,
-        _request: &WriteRequest,
-    ) -> Result<Vec<StoreFlaw>, StoreError> {
-        Ok(Vec::new())
-    }
-
-    /// Brings the copy of a run that the store has and does not list, because what lists it was deleted. Whether there is one. By
-    /// default nothing is shared.
-    ///
-    /// # Errors
-    /// [`StoreError::Unreached`] when the store cannot be asked; others when the copy cannot be written.
-    fn bring_unlisted(&self, _run: &RunId, _request: &WriteRequest) -> Result<bool, StoreError> {
-        Ok(false)
-    }
-
-    /// Puts into the store what it has lost of a run of which a copy is here, which is about `work`. By default nothing is shared.
-    ///
-    /// # Errors
-    /// [`StoreError::Unreached`] when the store cannot be asked, [`StoreError::Taken`] when it has another run of this id.
-    fn put_again(&self, _run: &RunId, _work: Vec<WorkKey>, _request: &WriteRequest) -> Result<(), StoreError> {
-        Ok(())
     }
 
     /// The cache of what lists show. By default nothing is cached.
@@ -251,9 +177,6 @@ pub type Visit<'a> = &'a mut dyn FnMut(&RunId, Result<Box<dyn StoredRun>, StoreE
 
 /// Proposes the run to create; see [`RunStore::create`].
 pub type NewRuns<'a> = &'a mut dyn FnMut(usize) -> Option<NewRun>;
-
-/// Tells what an open run of this checkout is about.
-pub type WorkOf<'a> = &'a dyn Fn(&RunId) -> Vec<WorkKey>;
 
 /// One run, as readers see it: they take no lock and see whatever writers have published so far.
 pub trait StoredRun: fmt::Debug + Send + Sync {
@@ -502,15 +425,6 @@ pub trait RunWriter: fmt::Debug {
     }
 }
 
-/// Which runs [`RunStore::refresh`] is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RefreshScope {
-    /// Those that are open, and those that were when they were last looked at.
-    Open,
-    /// All.
-    All,
-}
-
 /// The names of files of evidence that a store was asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BroughtEvidence {
@@ -518,15 +432,6 @@ pub struct BroughtEvidence {
     pub came: Vec<String>,
     /// Those that the store does not have.
     pub lacking: Vec<String>,
-}
-
-/// How far a copy of shared runs is known to be current.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AsOf {
-    /// When the store that machines share was last reached; `None` if it never was.
-    pub at: Option<Timestamp>,
-    /// Whether it was reached when it was last asked.
-    pub reached: bool,
 }
 
 /// Which parts of a run exist.

@@ -17,7 +17,7 @@ use flowrun::model::{Event, EventId, EventKind, Explain as _, KeptEvidence, RunI
 use flowrun::remote::{S3Carrier, S3Place};
 use flowrun::runs::{Context, ShowRequest, StatusVerb, show};
 use flowrun::store::shared::{Carrier, LogFault, NoAnswer, Put, PutAnswer, window_of};
-use flowrun::store::{RefreshScope, RunStore, StoreFlaw, WorkChange, WorkKey};
+use flowrun::store::{RefreshScope, SharedRuns as _, StoreFlaw, WorkChange, WorkKey};
 
 use crate::bucket::{Bucket, Fault, Lax};
 use crate::shared::{RUN, ask, end, patient, probed, record, record_evidence, request, run_id, start_as};
@@ -170,7 +170,7 @@ fn a_run_whose_hint_was_deleted_is_found_by_its_log_on_a_machine_without_a_copy_
         let other: SharedInBucket = Machine::with(bucket.clone());
         ask(&other);
         assert_eq!((tips(), other.file(&run_id(), "").exists()), (vec![], false));
-        let found = other.store().flaws(None, &|_| Vec::new(), &request()).unwrap();
+        let found = other.shared().flaws(None, &|_| Vec::new(), &request()).unwrap();
         assert_eq!(found, [StoreFlaw::Unlisted { run: run_id() }]);
         let status = store_flaws(&one);
         assert!(status.contains(&"store_unlisted".to_owned()), "{status:?}");
@@ -389,14 +389,14 @@ fn runs_that_are_over_are_listed_however_many_there_are_and_too_many_keep_no_ope
     let one: SharedInBucket = Machine::with(bucket.clone());
     start_as(&one.context(), RUN, None).unwrap();
     bucket.lists_for_ever("over/");
-    let error = one.store().refresh(RefreshScope::All, &request()).unwrap_err();
+    let error = one.shared().refresh(RefreshScope::All, &request()).unwrap_err();
     let why = "s3://runs/team has too much to be listed: more than 2 million names begin with team/over/";
     assert_eq!((error.to_string(), error.problem().code), (why.to_owned(), "store_too_large"));
-    assert_eq!(one.store().refresh(RefreshScope::Open, &request()).unwrap(), [""; 0]);
+    assert_eq!(one.shared().refresh(RefreshScope::Open, &request()).unwrap(), [""; 0]);
     // What is below one run is about that run.
     bucket.lists_for_ever(&format!("logs/{RUN}/"));
     let other: SharedInBucket = Machine::with(bucket);
-    let told = other.store().refresh(RefreshScope::Open, &request()).unwrap();
+    let told = other.shared().refresh(RefreshScope::Open, &request()).unwrap();
     let why =
         "the log of run run-1 in s3://runs/team is damaged: more than 2 million names begin with team/logs/run-1/";
     assert_eq!(told, [why]);
@@ -491,7 +491,7 @@ fn windows_that_disagree_and_rules_that_delete_are_found() {
     record(&one.context(), "first").unwrap();
     record(&one.context(), "second").unwrap();
     let work = |_: &RunId| vec![WorkKey("issue 7".to_owned())];
-    let flaws = || one.store().flaws(None, &work, &request()).unwrap();
+    let flaws = || one.shared().flaws(None, &work, &request()).unwrap();
     assert_eq!(flaws(), []);
     let rule = |status: &str, prefix: &str| {
         format!(
@@ -892,7 +892,7 @@ fn the_log_of_a_run_that_is_over_is_looked_at_when_the_run_is_named() {
     }
     let machine: SharedInBucket = Machine::with(bucket.clone());
     ask(&machine);
-    let flaws = |of: Option<&RunId>| machine.store().flaws(of, &|_| Vec::new(), &request()).unwrap();
+    let flaws = |of: Option<&RunId>| machine.shared().flaws(of, &|_| Vec::new(), &request()).unwrap();
     assert_eq!((flaws(Some(&run_id())), flaws(None)), (vec![], vec![]));
     let changed = "logs/run-1/0000000002";
     bucket.insert(changed, &other.body(changed).unwrap(), None);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use flowrun::disk::Os;
 use flowrun::model::{Explain as _, RunId, Seq};
-use flowrun::store::{StoreFlaw, WorkKey};
+use flowrun::store::{SharedRuns as _, StoreFlaw, WorkKey};
 
 use crate::bucket::Bucket;
 use crate::memory_carrier::{MemoryCarrier, Trouble};
@@ -49,8 +49,8 @@ fn calls_to_open(machine: &SharedInMemory) -> usize {
 
 /// What is wrong with the store, beside that it does not have the run yet.
 fn flaws(machine: &SharedInMemory) -> Vec<StoreFlaw> {
-    let mut all = machine.store().flaws(None, &|_| Vec::new(), &request()).unwrap();
-    all.extend(machine.store().flaws(Some(&run_id()), &|_| Vec::new(), &request()).unwrap_or_default());
+    let mut all = machine.shared().flaws(None, &|_| Vec::new(), &request()).unwrap();
+    all.extend(machine.shared().flaws(Some(&run_id()), &|_| Vec::new(), &request()).unwrap_or_default());
     all.retain(|flaw| *flaw != StoreFlaw::Unfinished { run: run_id() });
     all
 }
@@ -123,13 +123,13 @@ fn a_bucket_that_lost_all_its_objects_gets_them_back_from_the_copies() {
         bucket.delete(&name);
     }
     let work = |id: &RunId| vec![WorkKey(if *id == run_id() { "issue 7" } else { "issue 8" }.to_owned())];
-    let flaws = || one.store().flaws(None, &work, &request()).unwrap();
+    let flaws = || one.shared().flaws(None, &work, &request()).unwrap();
     let both = [run_id(), RunId::new("run-2").unwrap()];
     let mut lost = vec![StoreFlaw::Emptied { copies: 2 }];
     lost.extend(both.clone().map(|run| StoreFlaw::Lost { run }));
     assert_eq!(flaws(), lost);
     for run in &both {
-        one.store().put_again(run, work(run), &request()).unwrap();
+        one.shared().put_again(run, work(run), &request()).unwrap();
     }
     assert_eq!((flaws(), bucket.log(&run_id())), (vec![], log));
     // The marks alone.
@@ -138,7 +138,7 @@ fn a_bucket_that_lost_all_its_objects_gets_them_back_from_the_copies() {
     }
     assert_eq!(flaws().len(), 2);
     for run in &both {
-        one.store().put_again(run, work(run), &request()).unwrap();
+        one.shared().put_again(run, work(run), &request()).unwrap();
     }
     assert_eq!(flaws(), []);
     ask(&other);

@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use flowrun::model::{ActivityId, Explain as _, Issue, RunId, Seq};
 use flowrun::runs::{self, Context, RecordReport, RecordRequest, StartRequest, StatusRequest, StatusVerb};
-use flowrun::store::RefreshScope;
 use flowrun::store::shared::{BrokenPromise, Carrier, Tip, probe};
-use flowrun::store::{NewRun, StoreFlaw, WorkKey, WriteRequest};
+use flowrun::store::{NewRun, RefreshScope, SharedRuns as _, StoreFlaw, WorkKey, WriteRequest};
 
 use crate::bucket::{Bucket, Fault};
 use crate::git_server::{self, GitServer};
@@ -190,7 +189,7 @@ pub fn patient<P: Place>(machine: &Machine<P>, wait: u64) -> Context {
 }
 
 pub fn ask<P: Place>(machine: &Machine<P>) -> Vec<String> {
-    machine.store().refresh(RefreshScope::All, &request()).unwrap()
+    machine.shared().refresh(RefreshScope::All, &request()).unwrap()
 }
 
 pub fn request() -> WriteRequest {
@@ -405,7 +404,7 @@ fn what_a_store_has_lost_or_damaged_is_found<F: Faulty>() {
     record(&one.context(), "first").unwrap();
     record(&one.context(), "second").unwrap();
     ask(&other);
-    let flaws = |machine: &Machine<F>| machine.store().flaws(None, &|_| Vec::new(), &request()).unwrap();
+    let flaws = |machine: &Machine<F>| machine.shared().flaws(None, &|_| Vec::new(), &request()).unwrap();
     assert_eq!(flaws(&one), []);
     let whole = carrier.log(&run_id());
     let lines: Vec<&str> = whole.split_inclusive('\n').collect();
@@ -531,7 +530,7 @@ fn two_with_git() -> (Remote, SharedInGit, SharedInGit) {
     let remote = Remote::default();
     let (one, other): (SharedInGit, SharedInGit) = (Machine::with(remote.clone()), Machine::with(remote.clone()));
     start_as(&one.context(), RUN, Some(7)).unwrap();
-    other.store().refresh(RefreshScope::All, &request()).unwrap();
+    other.shared().refresh(RefreshScope::All, &request()).unwrap();
     (remote, one, other)
 }
 
@@ -551,7 +550,7 @@ fn in_git_two_machines_write_one_run_and_its_references_say_whether_it_is_over()
     end(&one.context(), StatusVerb::Reopen).unwrap_err();
     end(&other.context(), StatusVerb::Reopen).unwrap_err();
     let files = [&one, &other].map(|machine| {
-        machine.store().refresh(RefreshScope::All, &request()).unwrap();
+        machine.shared().refresh(RefreshScope::All, &request()).unwrap();
         ["events.jsonl", "run.yaml"].map(|name| fs::read_to_string(machine.file(&run_id(), name)).unwrap())
     });
     assert_eq!(files[0], files[1]);
@@ -578,7 +577,7 @@ fn in_git_machines_that_write_at_once_lose_nothing() {
             }
         }
     });
-    one.store().refresh(RefreshScope::All, &request()).unwrap();
+    one.shared().refresh(RefreshScope::All, &request()).unwrap();
     let log = one.store().open(&run_id()).unwrap().log().unwrap();
     assert_eq!((log.gaps(), log.doubles()), (vec![], vec![]));
     assert_eq!(log.events().flat_map(|event| event.kind.records()).count(), 12);
@@ -654,14 +653,14 @@ fn a_log_that_cannot_be_read_is_a_fault_of_its_run_alone<F: Faulty>() {
     let new: Machine<F> = Machine::with(carrier);
     for machine in [&one, &new] {
         for scope in [RefreshScope::Open, RefreshScope::All] {
-            let told = machine.store().refresh(scope, &request()).unwrap();
+            let told = machine.shared().refresh(scope, &request()).unwrap();
             assert!(matches!(told.as_slice(), [one] if one.contains("broken")), "{told:?}");
         }
         assert!(machine.file(&run_id(), "run.yaml").exists());
     }
     start_as(&new.context(), "run-2", Some(8)).unwrap();
     record(&new.context(), "first").unwrap();
-    let found = new.store().flaws(None, &|_| Vec::new(), &request()).unwrap();
+    let found = new.shared().flaws(None, &|_| Vec::new(), &request()).unwrap();
     let is_of_it = |flaw: &StoreFlaw| matches!(flaw, StoreFlaw::Damaged { run, .. } if run.as_str() == "broken");
     assert!(found.iter().any(is_of_it), "{found:?}");
 }
@@ -675,14 +674,14 @@ fn a_log_that_the_store_cannot_give_is_a_fault_of_its_run_alone<F: Faulty>() {
     let new: Machine<F> = Machine::with(carrier.clone());
     for machine in [&new, &other] {
         for scope in [RefreshScope::Open, RefreshScope::All] {
-            let told = machine.store().refresh(scope, &request()).unwrap();
+            let told = machine.shared().refresh(scope, &request()).unwrap();
             let begin = format!("what is new of run {RUN} is not here, since {} failed: ", F::CALLED);
             assert!(matches!(told.as_slice(), [one] if one.starts_with(&begin)), "{told:?}");
         }
         assert!(machine.file(&RunId::new("run-2").unwrap(), "run.yaml").exists());
     }
     start_as(&new.context(), "run-3", Some(9)).unwrap();
-    let flaws = new.store().flaws(None, &|_| Vec::new(), &request()).unwrap();
+    let flaws = new.shared().flaws(None, &|_| Vec::new(), &request()).unwrap();
     assert!(matches!(flaws.as_slice(), [StoreFlaw::Unread { run, .. }] if *run == run_id()), "{flaws:?}");
     // It is there all the same: its id is taken, and the next position is not free.
     let code = start_as(&patient(&new, 1000), RUN, None).unwrap_err().problem().code;
@@ -702,7 +701,7 @@ fn a_bucket_that_fails_as_a_whole_is_not_the_fault_of_one_run() {
     // It lists, and when it is asked whether it still does, it fails.
     let listed = [Fault::None; 3];
     bucket.faults(&[&listed[..], &[Fault::Says(500, "InternalError"); 12]].concat());
-    let error = new.store().refresh(RefreshScope::Open, &request()).unwrap_err();
+    let error = new.shared().refresh(RefreshScope::Open, &request()).unwrap_err();
     assert_eq!(error.problem().code, "store_not_reached");
     bucket.faults(&[]);
     assert_eq!(ask(&new).len(), 1);
@@ -727,7 +726,7 @@ fn a_machine_that_asks_for_open_runs_does_not_fetch_those_that_are_over() {
     start_as(&one.context(), "run-2", None).unwrap();
     let other = Machine::with(remote);
     let fetched = || Remote::refs_in(&other.file(&RunId::new("run-2").unwrap(), "../../../.cache/runs.git"));
-    let refresh = |scope| other.store().refresh(scope, &request()).unwrap();
+    let refresh = |scope| other.shared().refresh(scope, &request()).unwrap();
     refresh(RefreshScope::Open);
     assert_eq!(fetched(), ["refs/flow/open/run-2"]);
     // Its id is taken all the same.
@@ -764,7 +763,7 @@ fn in_git_a_record_is_one_push_and_asking_without_news_one_fetch() {
     }
     ask(&one);
     carrier.requests();
-    one.store().refresh(RefreshScope::Open, &request()).unwrap();
+    one.shared().refresh(RefreshScope::Open, &request()).unwrap();
     assert_eq!(carrier.requests(), 2);
 }
 

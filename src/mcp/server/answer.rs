@@ -109,7 +109,7 @@ impl ProjectPaths {
         match cx.project() {
             Ok(project) => {
                 roots.push(project.root().to_owned());
-                if let Some(directory) = project.runs().shared_directory()
+                if let Some(directory) = project.runs().shared().directory()
                     && let Some(name) = directory.file_name()
                 {
                     store = Some((directory.to_string_lossy().into_owned(), format!("…/{}", name.to_string_lossy())));

@@ -60,7 +60,7 @@ impl StoreAsker {
     #[must_use]
     pub fn begin(cx: &Context) -> Self {
         let news = SharedNews::default();
-        let is_shared = cx.project().is_ok_and(|project| project.runs().shared_at().is_some());
+        let is_shared = cx.project().is_ok_and(|project| project.runs().shared().address().is_some());
         if !is_shared {
             news.lock().has_asked = true;
             return Self { news, _end: None };

@@ -467,7 +467,8 @@ impl Feed {
             let mut shown: Vec<_> = rows.iter().skip(filter.skip).take(limit).map(|row| row.card()).collect();
             for card in &mut shown {
                 // The store may have been asked since the run was read.
-                card.run.sharing = Sharing::of_listed(self.project.runs(), &card.run.head.run_id, card.last_seq);
+                card.run.sharing =
+                    Sharing::of_listed(self.project.runs().shared(), &card.run.head.run_id, card.last_seq);
             }
             groups.push(CardsOfGroup { group, total: rows.len(), cards: shown });
         }

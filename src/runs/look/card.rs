@@ -98,7 +98,7 @@ impl Card {
 
     fn of_over(project: &OpenedProject, run: &dyn StoredRun, summary: RunSummary) -> Self {
         let last_seq = summary.last_seq;
-        Self::over(ListedRun { sharing: Sharing::of(project.runs(), run), ..summary.into() }, last_seq)
+        Self::over(ListedRun { sharing: Sharing::of(project.runs().shared(), run), ..summary.into() }, last_seq)
     }
 
     /// The card of a run that is over, which needs nothing.
@@ -255,7 +255,7 @@ fn conclude(opened: OpenedRun<'_>, mut outlook: Outlook<'_>, holder: Option<Hold
     let (left_undone, verdict) = (plan.left_undone, plan.verdict);
     let place = phase_place(&summary, outlook.machine);
     let card = Card {
-        run: ListedRun { sharing: Sharing::of(opened.project.runs(), opened.run), ..summary.into() },
+        run: ListedRun { sharing: Sharing::of(opened.project.runs().shared(), opened.run), ..summary.into() },
         place,
         group,
         need,

@@ -23,7 +23,7 @@ use crate::runs::open::shared::{Sharing, ask_store};
 use crate::runs::open::worktrees::{
     NamedRuns, OpenThere, OtherWorktree, RUNS_NAMED, newest_open, project_around, worktrees_with,
 };
-use crate::store::RefreshScope;
+use crate::store::{RefreshScope, SharedRuns};
 
 /// Which runs to list; the default is all.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -277,13 +277,14 @@ pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
         Err(error) => return Err(error),
     };
     let mut notes = ask_store(&project, RefreshScope::All);
-    notes.extend(project.runs().hidden()?.iter().map(|hidden| format!("{hidden}; {}", hidden.help())));
+    let hidden = project.runs().shared().accepted().map_or(Ok(Vec::new()), SharedRuns::hidden)?;
+    notes.extend(hidden.iter().map(|hidden| format!("{hidden}; {}", hidden.help())));
     let (mut found, mut unreadable) = found_in(&project, filter)?;
     found.truncate(filter.limit.unwrap_or(usize::MAX));
     let mut runs = Vec::with_capacity(found.len());
     for (run, last) in found {
         // Whether a run is shared is looked up in the file system, so only for those that are shown.
-        let sharing = Sharing::of_listed(project.runs(), &run.head.run_id, last);
+        let sharing = Sharing::of_listed(project.runs().shared(), &run.head.run_id, last);
         runs.push(ListedRun { sharing, ..run });
     }
     let usage = if filter.usage { Some(usage_of(&project, &runs, &mut unreadable)?) } else { None };

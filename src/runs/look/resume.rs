@@ -347,7 +347,7 @@ fn report_of(
         working_tree,
         candidates: candidates(runs, run.id().as_str()),
         notes,
-        sharing: Sharing::of(project.runs(), run),
+        sharing: Sharing::of(project.runs().shared(), run),
         ..ResumeReport::default()
     }
 }

@@ -177,7 +177,7 @@ pub fn show(cx: &Context, request: &ShowRequest) -> Result<ShowReport> {
     let asked = StoreAnswer::now(&project, RefreshScope::All);
     let run = select_run(&project, request.run.as_deref(), request.session.clone())?;
     let mut view = for_reading(&project, &*run)?;
-    let sharing = Sharing::of(project.runs(), &*run);
+    let sharing = Sharing::of(project.runs().shared(), &*run);
     if sharing.is_some() {
         view.notes.extend(asked.about(&project, &*run));
     }

@@ -103,7 +103,7 @@ pub(crate) fn in_git(project: &OpenedProject, id: &RunId) -> Option<Error> {
 /// Whether a run of this checkout went into the store that machines share since it was opened.
 pub(crate) fn has_moved(project: &OpenedProject, run: &dyn StoredRun) -> bool {
     let is_copy = run.as_of().is_some();
-    !is_copy && project.runs().copies_with(run.id()).is_some() && matches!(run.last(), Ok(Seq(0)))
+    !is_copy && project.runs().shared().has(run.id()) && matches!(run.last(), Ok(Seq(0)))
 }
 
 /// The error for a run that [`has_moved`].
@@ -120,7 +120,7 @@ pub(crate) fn empty(project: &OpenedProject, run: &dyn StoredRun) -> Error {
     let at = run.address(Document::Run);
     let message = format!("{at} has neither a run.yaml nor a log that could rebuild it");
     // git never has copies.
-    let help = match project.runs().copies_with(run.id()) {
+    let help = match project.runs().shared().copies_with(run.id()) {
         Some(_) => Suggestion::flow("remote fetch").value(run.id()) + " brings what is shared of it",
         None => "bring run.yaml or events.jsonl back with git, or move the directory away".into(),
     };

@@ -29,7 +29,7 @@ pub(in crate::runs) fn apart_from_store(project: &OpenedProject, run: &dyn Store
         return Some(Damage::Apart(hidden.to_string()));
     }
     if run.is_lost()
-        && let Some(at) = project.runs().shared_at()
+        && let Some(at) = project.runs().shared().address()
     {
         return Some(Damage::Apart(StoreError::Lost { run: run.id().clone(), at }.to_string()));
     }

@@ -66,7 +66,8 @@ fn is_not_here(error: &Error) -> bool {
 /// Whether this is the whole id of a run that the store has and does not list. Its copy is here then.
 fn is_unlisted(project: &OpenedProject, given: &str) -> Result<bool> {
     let Ok(id) = RunId::new(given) else { return Ok(false) };
-    Ok(project.runs().bring_unlisted(&id, &request_to_read(project)?)?)
+    let Some(shared) = project.runs().shared().accepted() else { return Ok(false) };
+    Ok(shared.bring_unlisted(&id, &request_to_read(project)?)?)
 }
 
 fn open_known_run(project: &OpenedProject, given: &str, purpose: Purpose) -> Result<Box<dyn StoredRun>> {
@@ -169,7 +170,7 @@ pub(crate) fn refuse_pruned(project: &Project, id: &RunId) -> Result<()> {
 /// The same, unless machines share a run of this id, which the store is asked for.
 pub(in crate::runs) fn refuse_pruned_here(project: &OpenedProject, id: &RunId) -> Result<()> {
     match refuse_pruned(project, id) {
-        Err(_) if brings_news(project, RefreshScope::All)? && project.runs().copies_with(id).is_some() => Ok(()),
+        Err(_) if brings_news(project, RefreshScope::All)? && project.runs().shared().has(id) => Ok(()),
         refused => refused,
     }
 }

@@ -187,7 +187,7 @@ fn second_run(project: &OpenedProject, run: Option<&RunId>, work: &SameWork<'_>)
 
 /// Brings the copy of a shared run up to date. Whether that could change anything.
 fn is_brought_up_to_date(project: &OpenedProject, id: &RunId) -> Result<bool> {
-    if project.cx.options.is_offline || project.runs().copies_with(id).is_none() {
+    if project.cx.options.is_offline || !project.runs().shared().has(id) {
         return Ok(false);
     }
     match project.runs().open(id)?.catch_up(&request_to_read(project)?) {
@@ -212,7 +212,8 @@ pub(crate) fn has_second_run(project: &OpenedProject, run: &RunDocument) -> bool
 /// Passes the marks that `run` has freed in a shared store on to another open run about the same: of two, the store marks one.
 /// A mark that cannot be set now is found by the doctor.
 pub(crate) fn pass_on(project: &OpenedProject, run: &RunId, freed: &[WorkKey]) {
-    if freed.is_empty() || project.runs().copies_with(run).is_none() {
+    let Some(shared) = project.runs().shared().with(run) else { return };
+    if freed.is_empty() {
         return;
     }
     let (Ok(runs), Ok(wait)) = (Runs::read_open(project), project.commit_wait()) else { return };
@@ -221,8 +222,8 @@ pub(crate) fn pass_on(project: &OpenedProject, run: &RunId, freed: &[WorkKey]) {
         let id = &other.head.run_id;
         let mut work = SameWork::new(other.issue.clone(), other.pr, &other.head.workflow).keys(&keys);
         work.retain(|key| freed.contains(key));
-        if id != run && !work.is_empty() && project.runs().copies_with(id).is_some() {
-            let _ = project.runs().put_again(id, work, &project.cx.write_request(project.cx.now(), wait));
+        if id != run && !work.is_empty() && shared.copies_with(id).is_some() {
+            let _ = shared.put_again(id, work, &project.cx.write_request(project.cx.now(), wait));
         }
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::model::{Explain as _, RunId, Seq, Timestamp};
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
-use crate::store::{RefreshScope, RunStore, StoreError, StoredRun, WriteRequest};
+use crate::store::{RefreshScope, SharedStore, StoreError, StoredRun, WriteRequest};
 
 /// How long someone who only reads waits for the store that machines share.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -59,7 +59,7 @@ impl UnseenStore {
     /// That of a project; `None` if it names none, or one that is used.
     #[must_use]
     pub fn of(project: &OpenedProject) -> Option<Self> {
-        let Some(store) = project.runs().not_accepted() else {
+        let Some(store) = project.runs().shared().not_accepted() else {
             // Without the configuration it is not known whether there is a store.
             let error = project.catalog().store().err()?;
             let store = "a store that .flow/config.yaml may name".to_owned();
@@ -81,18 +81,19 @@ impl Sharing {
     }
 
     /// That of a run; `None` if it is of this checkout alone.
-    pub(in crate::runs) fn of(store: &dyn RunStore, run: &dyn StoredRun) -> Option<Self> {
+    pub(in crate::runs) fn of(store: SharedStore<'_>, run: &dyn StoredRun) -> Option<Self> {
         let as_of = run.as_of()?;
         let seq = run.last().unwrap_or_default();
         let as_of = SharedAsOf { seq, at: as_of.at, reached: as_of.reached };
-        Some(Self { store: store.shared_at()?.to_string(), as_of })
+        Some(Self { store: store.address()?.to_string(), as_of })
     }
 
     /// That of a run whose last event is known, and which need not be opened.
-    pub(in crate::runs) fn of_listed(store: &dyn RunStore, run: &RunId, last: Option<Seq>) -> Option<Self> {
-        let as_of = store.as_of(run)?;
+    pub(in crate::runs) fn of_listed(store: SharedStore<'_>, run: &RunId, last: Option<Seq>) -> Option<Self> {
+        let shared = store.with(run)?;
+        let as_of = shared.as_of();
         let as_of = SharedAsOf { seq: last.unwrap_or_default(), at: as_of.at, reached: as_of.reached };
-        Some(Self { store: store.shared_at()?.to_string(), as_of })
+        Some(Self { store: shared.address().to_string(), as_of })
     }
 }
 
@@ -110,7 +111,7 @@ impl StoreAnswer {
         if let Some(why) = not_accepted(project) {
             return Self { notes: vec![why], failed: None };
         }
-        if project.runs().shared_at().is_none() {
+        if project.runs().shared().address().is_none() {
             // Without the configuration it is not known whether there is a store.
             return match project.catalog().store() {
                 Ok(_) => Self::default(),
@@ -130,7 +131,7 @@ impl StoreAnswer {
 
     /// What a reader should know who is shown this run: where the store did not answer, as of which event it is.
     pub(in crate::runs) fn about(self, project: &OpenedProject, run: &dyn StoredRun) -> Vec<String> {
-        let as_of = Sharing::of(project.runs(), run).map(|sharing| sharing.as_of.in_words());
+        let as_of = Sharing::of(project.runs().shared(), run).map(|sharing| sharing.as_of.in_words());
         match (&self.failed, as_of) {
             (Some(error), Some(as_of)) => vec![format!("{}; {} is shown as of {as_of}", error.one_line(), run.id())],
             _ => self.about_all(project),
@@ -158,8 +159,7 @@ pub(in crate::runs) fn ask_store_to_write(
     project: &OpenedProject,
     scope: RefreshScope,
 ) -> (Vec<String>, Option<Error>) {
-    let runs = project.runs();
-    if runs.shared_at().is_none() || runs.not_accepted().is_some() || project.cx.options.is_offline {
+    if project.runs().shared().accepted().is_none() || project.cx.options.is_offline {
         return (ask_store(project, scope), None);
     }
     let asked = project.commit_wait().and_then(|wait| refresh_within(project, scope, wait));
@@ -171,7 +171,7 @@ pub(in crate::runs) fn ask_store_to_write(
 
 /// What a reader is told of a store that did not answer.
 pub(in crate::runs) fn unreached(project: &OpenedProject, error: &Error) -> String {
-    let shown = if project.runs().last_asked().is_some_and(|asked| asked.at.is_none()) {
+    let shown = if project.runs().shared().accepted().is_some_and(|shared| shared.as_of().at.is_none()) {
         "shared runs are not shown, since it was never reached from here"
     } else {
         "shared runs are shown as they were seen last"
@@ -181,8 +181,12 @@ pub(in crate::runs) fn unreached(project: &OpenedProject, error: &Error) -> Stri
 
 /// That the store did not answer when it was asked last, for a face that goes on showing its runs.
 pub(in crate::runs) fn store_away(project: &OpenedProject) -> Option<String> {
-    let asked = project.runs().last_asked().filter(|asked| !asked.reached)?;
-    let store = project.runs().shared_at()?;
+    let shared = project.runs().shared().accepted()?;
+    let asked = shared.as_of();
+    if asked.reached {
+        return None;
+    }
+    let store = shared.address();
     Some(match asked.at {
         Some(_) => {
             format!("{store} was not reached when it was asked last; shared runs are shown as they were seen last")
@@ -193,22 +197,21 @@ pub(in crate::runs) fn store_away(project: &OpenedProject) -> Option<String> {
 
 /// Refuses the id of a shared run for a run of this checkout alone: the shared one would hide it.
 pub(in crate::runs) fn refuse_id_of_shared(project: &OpenedProject, id: &RunId) -> Result<()> {
-    let runs = project.runs();
-    match runs.shared_at() {
-        Some(store) if runs.copies_with(id).is_some() => Err(StoreError::Taken { at: store.of_run(id) }.into()),
-        _ => Ok(()),
+    match project.runs().shared().with(id) {
+        Some(shared) => Err(StoreError::Taken { at: shared.address().of_run(id) }.into()),
+        None => Ok(()),
     }
 }
 
 /// That the store which the project names was not accepted, and what accepts it; `None` if there is nothing to accept.
 pub(crate) fn not_accepted(project: &OpenedProject) -> Option<String> {
-    let store = project.runs().not_accepted()?;
+    let store = project.runs().shared().not_accepted()?;
     Some(format!("{store}; {}", store.help()))
 }
 
 /// Brings the copies of shared runs up to date because what is known is not enough. Whether there is anything to bring.
 pub(in crate::runs) fn brings_news(project: &OpenedProject, scope: RefreshScope) -> Result<bool> {
-    if project.runs().shared_at().is_none() {
+    if project.runs().shared().address().is_none() {
         // What is looked for may be shared.
         project.catalog().store()?;
         return Ok(false);
@@ -227,10 +230,18 @@ pub(in crate::runs) fn refresh(project: &OpenedProject, scope: RefreshScope) -> 
 
 /// The same within `wait`.
 fn refresh_within(project: &OpenedProject, scope: RefreshScope, wait: Duration) -> Result<Vec<String>> {
-    if let (Some(at), Some((why, has_answered))) = (project.runs().shared_at(), project.unanswered.get()) {
-        return Err(StoreError::Unreached { at, why: why.clone(), has_answered: *has_answered }.into());
+    let shared = match project.runs().shared() {
+        SharedStore::None => return Ok(Vec::new()),
+        SharedStore::NotAccepted(store) => {
+            return Err(StoreError::NotAccepted { store: store.clone(), begins: false }.into());
+        }
+        SharedStore::Accepted(shared) => shared,
+    };
+    if let Some((why, has_answered)) = project.unanswered.get() {
+        let (at, why) = (shared.address(), why.clone());
+        return Err(StoreError::Unreached { at, why, has_answered: *has_answered }.into());
     }
-    let answer = project.runs().refresh(scope, &project.cx.write_request(project.cx.now(), wait));
+    let answer = shared.refresh(scope, &project.cx.write_request(project.cx.now(), wait));
     if let Err(StoreError::Unreached { why, has_answered, .. }) = &answer {
         let _ = project.unanswered.set((why.clone(), *has_answered));
     }

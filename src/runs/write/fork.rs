@@ -103,7 +103,7 @@ pub fn fork(cx: &Context, request: &ForkRequest) -> Result<ForkReport> {
         return Err(Error::refused(parent.id(), Refusal::ReasonMissing));
     }
     // Where the project names a store that was not accepted, no run begins here without --local.
-    let is_local = parent.as_of().is_none() && project.runs().not_accepted().is_none();
+    let is_local = parent.as_of().is_none() && project.runs().shared().not_accepted().is_none();
     let request = &ForkRequest { local: request.local || is_local, ..request.clone() };
     if let Some(known) = known_fork(&project, request, parent.id())? {
         return Ok(known);
@@ -324,7 +324,7 @@ fn report_of(
     ForkReport {
         run_id: document.id.clone(),
         path: run.address(Document::Run).from(project.root()),
-        store: run.as_of().and(project.runs().shared_at()).map(|at| at.to_string()),
+        store: run.as_of().and(project.runs().shared().address()).map(|at| at.to_string()),
         forked_from: state.forked_from.clone().expect("BUG: a fork of nothing"),
         workflow: document.workflow.clone(),
         phase: state.current_phase.clone(),

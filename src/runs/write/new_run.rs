@@ -91,7 +91,7 @@ impl Creation<'_> {
     /// The id of a try. `passed` counts those that a shared run has, which would hide the run.
     fn free_id(&self, attempt: usize, passed: &mut usize) -> Result<RunId> {
         let mut id = self.nth_id(attempt + *passed)?;
-        while self.local && self.project.runs().copies_with(&id).is_some() {
+        while self.local && self.project.runs().shared().has(&id) {
             *passed += 1;
             id = self.nth_id(attempt + *passed)?;
         }
@@ -124,8 +124,8 @@ pub(in crate::runs) fn known_run(
     if may_be_elsewhere(project, &*run) {
         return Err(elsewhere(project, &*run));
     }
-    let is_shared = project.runs().copies_with(id).is_some();
-    if project.runs().shared_at().is_some() && is_shared == is_local {
+    let is_shared = project.runs().shared().has(id);
+    if project.runs().shared().address().is_some() && is_shared == is_local {
         return Ok(None);
     }
     let first = run.first_event()?;

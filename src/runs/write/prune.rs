@@ -322,7 +322,7 @@ fn why_by_summary(
     if nth <= request.keep.unwrap_or_default() {
         return Some(KeptRun::not_asked_for(id, "it is among those that ended last"));
     }
-    if project.runs().copies_with(&run.head.run_id).is_some() {
+    if project.runs().shared().has(&run.head.run_id) {
         return Some(KeptRun::although_due(id, "several machines share it"));
     }
     None

@@ -231,7 +231,7 @@ fn known_start(
 ) -> Result<Option<StartReport>> {
     let Some((run, Some(Event { kind: EventKind::RunStarted(first), .. }))) = known else { return Ok(None) };
     // In one checkout no answer is lost, and an id is used once.
-    if project.runs().copies_with(run.id()).is_none() || !is_same_start(&first, started, asked) {
+    if !project.runs().shared().has(run.id()) || !is_same_start(&first, started, asked) {
         return Ok(None);
     }
     let view = for_reading(project, &*run)?;

@@ -9,7 +9,7 @@ use crate::model::{KeptEvidence, RunId, Seq, limits};
 use crate::store::address::Address;
 use crate::store::error::StoreError;
 use crate::store::request::LOCK_WAIT;
-use crate::store::run_store::RefreshScope;
+use crate::store::shared_runs::RefreshScope;
 use crate::store::work::{WorkChange, WorkKey};
 
 /// Keeps the logs of runs for several machines. Of all writers that put lines behind the same position of a run, one

@@ -10,10 +10,11 @@ use crate::store::chores::LocalChores as _;
 use crate::store::error::{Result, StoreError};
 use crate::store::local::{LockedRun, Project, RunDir};
 use crate::store::request::WriteRequest;
-use crate::store::run_store::{RefreshScope, RunWriter as _, StoredRun as _};
+use crate::store::run_store::{RunWriter as _, StoredRun as _};
 use crate::store::shared::carrier::{Carrier, NoAnswer, Tip};
 use crate::store::shared::probe::is_of_a_trial;
 use crate::store::shared::settle::left_until;
+use crate::store::shared_runs::RefreshScope;
 
 /// What a `run.yaml` has to be so that it shows all events of its log: it was `text`, the log ends in `end`, which has the
 /// events that `text` does not show, and `log` reads all of it. `None` if a person has to look at it first.

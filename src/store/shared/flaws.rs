@@ -6,11 +6,11 @@ use crate::model::{RunId, Seq};
 use crate::store::error::StoreError;
 use crate::store::flaw::StoreFlaw;
 use crate::store::request::WriteRequest;
-use crate::store::run_store::{RefreshScope, WorkOf};
 use crate::store::shared::carrier::{LeftMark, LogFault};
 use crate::store::shared::probe::is_of_a_trial;
 use crate::store::shared::settle::left_until;
 use crate::store::shared::store::Shared;
+use crate::store::shared_runs::{RefreshScope, WorkOf};
 
 impl Shared {
     /// Looks at everything that the carrier has of the open runs, and whether it has all runs of which copies are here.

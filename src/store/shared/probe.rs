@@ -9,9 +9,9 @@ use thiserror::Error;
 use crate::codec::{LogScan, seal};
 use crate::model::{Event, EventId, EventKind, Explain as _, RunId, RunStatus, Seq, StatusChange, Timestamp};
 use crate::store::error::{Result, StoreError};
-use crate::store::run_store::RefreshScope;
 use crate::store::shared::carrier::{Carrier, NoAnswer, Put, PutAnswer};
 use crate::store::shared::settle::{PositionOwner, left_until, settle};
+use crate::store::shared_runs::RefreshScope;
 use crate::store::work::{WorkChange, WorkKey};
 
 /// How many writers race for one position, and how often they do.

@@ -12,11 +12,12 @@ use crate::store::displaced::DisplacedEvents;
 use crate::store::error::{HiddenRun, Result, StoreError};
 use crate::store::local::RunDir;
 use crate::store::request::WriteRequest;
-use crate::store::run_store::{AsOf, BroughtEvidence, LogSinceCommit, ReadPosition, RunParts, RunWriter, StoredRun};
+use crate::store::run_store::{BroughtEvidence, LogSinceCommit, ReadPosition, RunParts, RunWriter, StoredRun};
 use crate::store::shared::copy::{Copies, text_of, undamaged};
 use crate::store::shared::delegate::answered_by;
 use crate::store::shared::settle::left_until;
 use crate::store::shared::writer::SharedWriter;
+use crate::store::shared_runs::AsOf;
 
 /// The copy of a shared run.
 #[derive(Debug)]

@@ -16,13 +16,12 @@ use crate::store::flaw::StoreFlaw;
 use crate::store::local::Project;
 use crate::store::pruned::PrunedRun;
 use crate::store::request::WriteRequest;
-use crate::store::run_store::{
-    AsOf, CopyCounts, MaybeOpen, NewRuns, RefreshScope, Reopening, RunCache, RunStamp, RunStore, StoredRun, WorkOf,
-};
+use crate::store::run_store::{CopyCounts, MaybeOpen, NewRuns, Reopening, RunCache, RunStamp, RunStore, StoredRun};
 use crate::store::shared::carrier::{Carrier, Put, Tip};
 use crate::store::shared::copy::{Copies, ShowEvents, shows_end};
 use crate::store::shared::run::SharedRun;
 use crate::store::shared::settle::{PositionOwner, left_until, settle};
+use crate::store::shared_runs::{AsOf, RefreshScope, SharedRuns, SharedStore, WorkOf};
 use crate::store::work::{WorkChange, WorkKey};
 
 /// How many ids are tried before creation fails with [`StoreError::Taken`].
@@ -156,13 +155,6 @@ impl Shared {
         if seen.lost.remove(run) {
             self.remember_seen(seen);
         }
-    }
-
-    /// How far the copies are known to be current.
-    #[must_use]
-    pub fn as_of(&self) -> AsOf {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        AsOf { at: seen.at, reached: seen.reached }
     }
 
     /// Whether a run is of this checkout alone. A run that was shared may come back with a branch: then the shared one counts.
@@ -376,32 +368,39 @@ impl RunStore for Shared {
         Ok(others)
     }
 
-    fn copies_with(&self, id: &RunId) -> Option<PathBuf> {
-        self.is_shared(id).then(|| self.copies.project.path().to_owned())
-    }
-
-    fn as_of(&self, id: &RunId) -> Option<AsOf> {
-        if self.is_shared(id) { Some(Self::as_of(self)) } else { None }
-    }
-
-    fn hidden(&self) -> Result<Vec<HiddenRun>> {
-        self.all_hidden()
-    }
-
-    fn shared_at(&self) -> Option<Address> {
-        Some(self.copies.carrier.address())
-    }
-
-    fn shared_directory(&self) -> Option<PathBuf> {
-        self.copies.carrier.directory()
-    }
-
-    fn last_asked(&self) -> Option<AsOf> {
-        Some(Self::as_of(self))
+    fn shared(&self) -> SharedStore<'_> {
+        SharedStore::Accepted(self)
     }
 
     fn patience(&self) -> Duration {
         self.copies.carrier.patience()
+    }
+
+    fn run_cache(&self) -> Option<&dyn RunCache> {
+        Some(self)
+    }
+}
+
+impl SharedRuns for Shared {
+    fn address(&self) -> Address {
+        self.copies.carrier.address()
+    }
+
+    fn directory(&self) -> Option<PathBuf> {
+        self.copies.carrier.directory()
+    }
+
+    fn copies_with(&self, id: &RunId) -> Option<PathBuf> {
+        if self.is_shared(id) { Some(self.copies.project.path().to_owned()) } else { None }
+    }
+
+    fn as_of(&self) -> AsOf {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        AsOf { at: seen.at, reached: seen.reached }
+    }
+
+    fn hidden(&self) -> Result<Vec<HiddenRun>> {
+        self.all_hidden()
     }
 
     fn refresh(&self, scope: RefreshScope, request: &WriteRequest) -> Result<Vec<String>> {
@@ -441,10 +440,6 @@ impl RunStore for Shared {
 
     fn put_again(&self, run: &RunId, work: Vec<WorkKey>, request: &WriteRequest) -> Result<()> {
         self.take_in(run, work, request).map(drop)
-    }
-
-    fn run_cache(&self) -> Option<&dyn RunCache> {
-        Some(self)
     }
 }
 

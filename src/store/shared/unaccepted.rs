@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use crate::model::{RunId, RunSummary};
-use crate::store::address::Address;
 use crate::store::error::{Result, StoreError, UnacceptedStore};
 use crate::store::local::Project;
 use crate::store::pruned::PrunedRun;
 use crate::store::request::WriteRequest;
-use crate::store::run_store::{MaybeOpen, NewRuns, RefreshScope, RunCache, RunStamp, RunStore, StoredRun, Visit};
+use crate::store::run_store::{MaybeOpen, NewRuns, RunCache, RunStamp, RunStore, StoredRun, Visit};
 use crate::store::shared::delegate::answered_by;
+use crate::store::shared_runs::SharedStore;
 
 /// The runs of this checkout alone. Shared ones are not there, and no run begins.
 #[derive(Debug)]
@@ -23,10 +23,6 @@ impl UnacceptedRuns {
     #[must_use]
     pub fn new(here: Project, named: UnacceptedStore) -> Self {
         Self { here, named }
-    }
-
-    fn refusal(&self, begins: bool) -> StoreError {
-        StoreError::NotAccepted { store: self.named.clone(), begins }
     }
 }
 
@@ -46,23 +42,10 @@ impl RunStore for UnacceptedRuns {
     }
 
     fn create(&self, _: &WriteRequest, _: Option<&str>, _: NewRuns<'_>) -> Result<Box<dyn StoredRun>> {
-        Err(self.refusal(true))
+        Err(StoreError::NotAccepted { store: self.named.clone(), begins: true })
     }
 
-    fn shared_at(&self) -> Option<Address> {
-        Some(self.named.at.clone())
-    }
-
-    fn shared_directory(&self) -> Option<PathBuf> {
-        let place = self.named.place.as_ref().ok().filter(|place| place.starts_with('/'));
-        place.map(PathBuf::from)
-    }
-
-    fn not_accepted(&self) -> Option<&UnacceptedStore> {
-        Some(&self.named)
-    }
-
-    fn refresh(&self, _: RefreshScope, _: &WriteRequest) -> Result<Vec<String>> {
-        Err(self.refusal(false))
+    fn shared(&self) -> SharedStore<'_> {
+        SharedStore::NotAccepted(&self.named)
     }
 }

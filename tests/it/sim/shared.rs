@@ -12,7 +12,7 @@ use flowrun::host::{Clock, Env, Git, Ids};
 use flowrun::model::{RunId, Timestamp};
 use flowrun::runs::{self, Context, Options, RecordRequest, ResumeRequest, StartRequest};
 use flowrun::store::shared::Shared;
-use flowrun::store::{Project, RefreshScope, RunStore as _, WriteRequest, Writer};
+use flowrun::store::{Project, RefreshScope, SharedRuns as _, WriteRequest, Writer};
 
 use super::cut::{Dice, Leftover, Order, all_of, every_leftover};
 use super::disk::{HERE, SimDisk};

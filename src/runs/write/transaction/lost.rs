@@ -23,6 +23,8 @@ pub(crate) fn transact_though_lost<T>(
         done => return done,
     }
     let request = project.cx.write_request(now, project.commit_wait()?);
-    project.runs().put_again(run.id(), work_of(project, run)?, &request)?;
+    if let Some(shared) = project.runs().shared().accepted() {
+        shared.put_again(run.id(), work_of(project, run)?, &request)?;
+    }
     transact(project, run, caller, now, act)
 }
