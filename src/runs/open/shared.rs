@@ -97,17 +97,27 @@ impl Sharing {
     }
 }
 
-/// What the store answered a reader.
+/// What the store answered.
 #[derive(Debug, Default)]
 pub(in crate::runs) struct StoreAnswer {
     notes: Vec<String>,
     /// Why it did not answer.
-    failed: Option<Error>,
+    pub(in crate::runs) failed: Option<Error>,
 }
 
 impl StoreAnswer {
-    /// Brings the copies of shared runs up to date, unless the caller must not wait for a network.
+    /// Brings the copies of shared runs up to date, unless the caller must not wait for a network. It waits as long as a reader
+    /// does.
     pub(in crate::runs) fn now(project: &OpenedProject, scope: RefreshScope) -> Self {
+        Self::of(project, |project| refresh(project, scope))
+    }
+
+    /// The same for a command that then writes to the store: it waits as long as that one does.
+    pub(in crate::runs) fn before_writing(project: &OpenedProject, scope: RefreshScope) -> Self {
+        Self::of(project, |project| refresh_within(project, scope, project.commit_wait()?))
+    }
+
+    fn of(project: &OpenedProject, refresh: impl FnOnce(&OpenedProject) -> Result<Vec<String>>) -> Self {
         if let Some(why) = not_accepted(project) {
             return Self { notes: vec![why], failed: None };
         }
@@ -123,14 +133,14 @@ impl StoreAnswer {
         if project.cx.options.is_offline {
             return Self::default();
         }
-        match refresh(project, scope) {
+        match refresh(project) {
             Ok(notes) => Self { notes, failed: None },
             Err(error) => Self { notes: Vec::new(), failed: Some(error) },
         }
     }
 
     /// What a reader should know who is shown this run: where the store did not answer, as of which event it is.
-    pub(in crate::runs) fn about(self, project: &OpenedProject, run: &dyn StoredRun) -> Vec<String> {
+    pub(in crate::runs) fn about(&self, project: &OpenedProject, run: &dyn StoredRun) -> Vec<String> {
         let as_of = Sharing::of(project.runs().shared(), run).map(|sharing| sharing.as_of.in_words());
         match (&self.failed, as_of) {
             (Some(error), Some(as_of)) => vec![format!("{}; {} is shown as of {as_of}", error.one_line(), run.id())],
@@ -139,10 +149,10 @@ impl StoreAnswer {
     }
 
     /// What a reader should know who is shown several runs.
-    fn about_all(self, project: &OpenedProject) -> Vec<String> {
-        match self.failed {
-            Some(error) => vec![unreached(project, &error)],
-            None => self.notes,
+    pub(in crate::runs) fn about_all(&self, project: &OpenedProject) -> Vec<String> {
+        match &self.failed {
+            Some(error) => vec![unreached(project, error)],
+            None => self.notes.clone(),
         }
     }
 }
@@ -151,22 +161,6 @@ impl StoreAnswer {
 /// know.
 pub(crate) fn ask_store(project: &OpenedProject, scope: RefreshScope) -> Vec<String> {
     StoreAnswer::now(project, scope).about_all(project)
-}
-
-/// As [`ask_store`], for a command that then writes to the store: it waits as long as that one does. Returns also why the store
-/// did not answer, so that it is not asked once more.
-pub(in crate::runs) fn ask_store_to_write(
-    project: &OpenedProject,
-    scope: RefreshScope,
-) -> (Vec<String>, Option<Error>) {
-    if project.runs().shared().accepted().is_none() || project.cx.options.is_offline {
-        return (ask_store(project, scope), None);
-    }
-    let asked = project.commit_wait().and_then(|wait| refresh_within(project, scope, wait));
-    match asked {
-        Ok(told) => (told, None),
-        Err(error) => (vec![unreached(project, &error)], Some(error)),
-    }
 }
 
 /// What a reader is told of a store that did not answer.

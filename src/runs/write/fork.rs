@@ -18,7 +18,7 @@ use crate::runs::error::{Error, Result};
 use crate::runs::open::fault::refusal;
 use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::select::select_run;
-use crate::runs::open::shared::{ask_store, ask_store_to_write};
+use crate::runs::open::shared::{StoreAnswer, ask_store};
 use crate::runs::open::view::{View, for_reading};
 use crate::runs::write::journal;
 use crate::runs::write::new_run::{Creation, holder_of_new_run, known_run, new_run, refuse_same_but_for_case};
@@ -96,7 +96,10 @@ pub struct ForkReport {
 /// [`Error::Refused`] if the definition of today does not have the position, [`Error::Store`] when the fork cannot be written.
 pub fn fork(cx: &Context, request: &ForkRequest) -> Result<ForkReport> {
     let project = cx.project()?;
-    let (mut warnings, unreached) = asked_store(&project, request.local);
+    // A fork of this checkout alone goes on without the store.
+    let ask = if request.local { StoreAnswer::now } else { StoreAnswer::before_writing };
+    let asked = ask(&project, RefreshScope::All);
+    let mut warnings = asked.about_all(&project);
     let (caller, now) = (cx.caller(request.session.clone(), None)?, cx.now());
     let parent = select_run(&project, Some(&request.run), request.session.clone())?;
     if request.reason.as_ref().is_some_and(|reason| reason.trim().is_empty()) {
@@ -109,7 +112,7 @@ pub fn fork(cx: &Context, request: &ForkRequest) -> Result<ForkReport> {
         return Ok(known);
     }
     if !request.local
-        && let Some(error) = unreached
+        && let Some(error) = asked.failed
     {
         return Err(error);
     }
@@ -177,15 +180,6 @@ fn note_checkout(project: &OpenedProject, fork: &mut RunDocument) {
         if let Some(value) = here.get(key) {
             fork.context.insert(key.to_owned(), value.clone());
         }
-    }
-}
-
-/// What is reported of the store, and why it did not answer. A fork of this checkout alone goes on without it.
-fn asked_store(project: &OpenedProject, is_local: bool) -> (Vec<String>, Option<Error>) {
-    if is_local {
-        (ask_store(project, RefreshScope::All), None)
-    } else {
-        ask_store_to_write(project, RefreshScope::All)
     }
 }
 
