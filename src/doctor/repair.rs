@@ -12,7 +12,7 @@ use crate::doctor::report::PlanStep;
 use crate::doctor::survey::{DoctorRequest, Survey, copy_is_read_again};
 use crate::engine::Caller;
 use crate::model::{Explain as _, RunId, Timestamp};
-use crate::runs::write::transaction::transact;
+use crate::runs::write::transaction::attempts::transact;
 use crate::runs::{OpenedProject, Result, work_of};
 use crate::store::local::layout::RUN_FILE;
 use crate::store::local::{DirLevel, RunDir};

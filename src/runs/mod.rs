@@ -148,5 +148,5 @@ pub use write::set::{SetReport, SetRequest, set};
 pub(crate) use write::source::read_source;
 pub use write::start::{StartReport, StartRequest, start};
 pub use write::status::{StatusReport, StatusRequest, StatusVerb, change_status};
-pub(crate) use write::transaction::adopt_edits;
+pub(crate) use write::transaction::attempts::adopt_edits;
 pub use write::transaction::moved_on::refuse_moved_on;

@@ -10,7 +10,8 @@ use crate::runs::open::reading::{Runs, passed_over_in_words};
 use crate::runs::open::work::OpenWork;
 use crate::runs::sessions::end::TIME;
 use crate::runs::sessions::hosts::note_prompt;
-use crate::runs::write::transaction::{Transaction, transact};
+use crate::runs::write::transaction::Transaction;
+use crate::runs::write::transaction::attempts::transact;
 use crate::store::Project;
 
 /// How a session begins.

@@ -13,7 +13,7 @@ use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::Result;
 use crate::runs::open::reading::{Runs, passed_over_in_words};
 use crate::runs::sessions::conversation::noted_project;
-use crate::runs::write::transaction::transact_as;
+use crate::runs::write::transaction::attempts::transact_as;
 
 /// The session that ends.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]

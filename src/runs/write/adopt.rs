@@ -14,7 +14,7 @@ use crate::runs::error::{Error, Result};
 use crate::runs::open::select::select_run_to_write;
 use crate::runs::workflow::workflow_machine;
 use crate::runs::write::required_here::as_project_asks;
-use crate::runs::write::transaction::transact;
+use crate::runs::write::transaction::attempts::transact;
 
 /// Which run to move, and to which definition.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]

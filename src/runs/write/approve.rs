@@ -14,7 +14,8 @@ use crate::runs::context::Context;
 use crate::runs::error::Result;
 use crate::runs::open::select::select_run_to_write;
 use crate::runs::person::refuse_agents;
-use crate::runs::write::transaction::{Transaction, transact};
+use crate::runs::write::transaction::Transaction;
+use crate::runs::write::transaction::attempts::transact;
 
 /// A decision at the gate of a run.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]

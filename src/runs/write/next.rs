@@ -21,7 +21,7 @@ use crate::runs::open::shared::ask_store;
 use crate::runs::open::view::{View, for_reading};
 use crate::runs::write::emit::{EmitRequest, EmittedActivity, MissingRun, Reporter, emit_by};
 use crate::runs::write::payload::ReportRequest;
-use crate::runs::write::transaction::transact;
+use crate::runs::write::transaction::attempts::transact;
 use crate::store::{RefreshScope, StoredRun};
 
 /// Which run to move, and where.

@@ -19,7 +19,8 @@ use crate::runs::write::begun::command_at_work;
 use crate::runs::write::kept::KeptFiles;
 use crate::runs::write::missing::missing;
 use crate::runs::write::questions::{append_and_warn, close_interview};
-use crate::runs::write::transaction::{Transaction, transact};
+use crate::runs::write::transaction::Transaction;
+use crate::runs::write::transaction::attempts::transact;
 use crate::store::Document;
 
 /// The activity to record.

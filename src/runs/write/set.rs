@@ -14,7 +14,8 @@ use crate::runs::open::name::open_run_exactly;
 use crate::runs::open::same_work::{SameWork, checked_work, refuse_second_run, refuse_work_in_git};
 use crate::runs::open::select::select_run_to_write;
 use crate::runs::write::journal::of_issue;
-use crate::runs::write::transaction::{Transaction, transact};
+use crate::runs::write::transaction::Transaction;
+use crate::runs::write::transaction::attempts::transact;
 
 /// The changes; `None` and empty keep the current value.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]

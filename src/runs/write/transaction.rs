@@ -3,6 +3,7 @@
 //! [`reconcile`](crate::engine::reconcile) finds the state of a run and the repairs that must come before anything else; the repairs are made
 //! here. Readers call it too, in [`crate::runs::open::view`], but make no repairs.
 
+pub(crate) mod attempts;
 mod found;
 mod holder;
 pub(in crate::runs) mod lost;
@@ -15,8 +16,6 @@ mod unpublished;
 use std::cell::OnceCell;
 use std::path::Path;
 use std::rc::Rc;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use crate::codec::{RunText, digest};
 use crate::engine::{
@@ -31,22 +30,18 @@ use crate::model::{
 use crate::runs::context::OpenedProject;
 use crate::runs::error::{Error, Result};
 use crate::runs::here::{interview_command, named_here};
-use crate::runs::open::checkout::{elsewhere, has_moved, may_be_elsewhere, refuse_log_elsewhere, refuse_what_git_has};
+use crate::runs::open::checkout::{elsewhere, may_be_elsewhere, refuse_log_elsewhere, refuse_what_git_has};
 use crate::runs::open::fault::refusal;
-use crate::runs::open::name::refuse_pruned;
 use crate::runs::open::pinned::catalog_machine;
 use crate::runs::open::proof::Proofs;
 use crate::runs::open::recap::{pinned_by_recap, recap_with};
-use crate::runs::open::same_work::{SameWork, pass_on};
+use crate::runs::open::same_work::SameWork;
 use crate::runs::open::view::nearly_full;
 use crate::runs::write::begun::{note_workers, waits_for_command};
 use crate::runs::write::exec::obstacle::obstacle;
 use crate::runs::write::transaction::found::{reconcile_for_writing, refuse_unfit, warnings};
 use crate::runs::write::transaction::unpublished::{UnpublishedEvents, others_publish};
-use crate::store::{Batch, Document, RunParts, RunWriter, StoreError, StoredRun, WorkKey, WriteRequest, pause_after};
-
-/// How often to look at the files for one command: at each look another command may have ended.
-const LOOKS: u32 = 3;
+use crate::store::{Batch, Document, RunParts, RunWriter, StoreError, StoredRun, WorkKey, WriteRequest};
 
 /// A run that is ready for a decision: it is locked, interrupted work is finished, and hand edits are adopted.
 pub(crate) struct Transaction<'a> {
@@ -79,110 +74,6 @@ pub(crate) struct Transaction<'a> {
     pending: Vec<Event>,
     /// The `run.yaml` for the state with these events.
     next_text: Option<RunText>,
-}
-
-/// Runs `act`, which changes `run` for `caller`, as one transaction. After a conflict with another writer, `act` is
-/// called again with the new state of the run, so it must do nothing except read and write the run.
-///
-/// # Errors
-/// The errors of `act`, of reading a run, and of its repairs.
-pub(crate) fn transact<T>(
-    project: &OpenedProject,
-    run: &dyn StoredRun,
-    caller: Caller,
-    now: Timestamp,
-    act: impl FnMut(&mut Transaction<'_>) -> Result<T>,
-) -> Result<T> {
-    transact_as(project, run, caller, &project.cx.write_request(now, project.commit_wait()?), act)
-}
-
-/// As [`transact`], for the writer in `request`, with the wait that it sets.
-pub(crate) fn transact_as<T>(
-    project: &OpenedProject,
-    run: &dyn StoredRun,
-    caller: Caller,
-    request: &WriteRequest,
-    mut act: impl FnMut(&mut Transaction<'_>) -> Result<T>,
-) -> Result<T> {
-    let started = Instant::now();
-    let mut notes = Vec::new();
-    let mut freed = Vec::new();
-    let mut proofs = None;
-    let mut looks = 0;
-    let mut lost_races = 0;
-    let mut moved: Option<Box<dyn StoredRun>> = None;
-    let outcome = loop {
-        let run = moved.as_deref().unwrap_or(run);
-        let mut is_certain = false;
-        let left = request.wait.saturating_sub(started.elapsed());
-        let request_now = WriteRequest { wait: left, ..request.clone() };
-        // The transaction is dropped before any sleep, and with it the lock for which others wait.
-        let done = match Transaction::begin(project, run, &caller, &request_now, &mut notes) {
-            Ok(Some(mut tx)) => {
-                tx.warnings.extend(notes.iter().cloned());
-                tx.proofs.clone_from(&proofs);
-                let done = tx.run_to_its_end(&mut act);
-                is_certain = tx.is_certain;
-                freed.append(&mut tx.freed);
-                if let Some(chores) = tx.writer.chores() {
-                    notes.extend(chores.take_notes());
-                }
-                done
-            }
-            Ok(None) => {
-                thread::sleep(Duration::from_millis(1));
-                continue;
-            }
-            Err(error) => Err(or_pruned(project, run, error)),
-        };
-        if done.is_err() && has_moved(project, run) {
-            moved = Some(project.runs().open(run.id())?);
-            continue;
-        }
-        let is_from_old_copy = match &done {
-            Err(Error::Store(StoreError::Conflict { run: contested, .. })) => {
-                lost_races += 1;
-                if left.is_zero() {
-                    return Err(StoreError::Conflict { run: contested.clone(), races: lost_races }.into());
-                }
-                thread::sleep(pause_after(lost_races).min(left));
-                continue;
-            }
-            // Only now, while the run is not locked: to look at all files takes long. Another command may have ended since.
-            Err(Error::Refused { refusal: Refusal::NotProved { looked: false, .. }, .. }) if looks < LOOKS => {
-                looks += 1;
-                proofs = Some(Rc::new(Proofs::look(project, run)?));
-                continue;
-            }
-            Err(Error::Store(_)) => false,
-            // A copy that is behind must not be the reason of a refusal.
-            Err(_) => !run.is_current(),
-            // Nor of an answer that nothing is to be done: another machine may have changed what it rests on.
-            Ok(_) => !is_certain && !run.is_current(),
-        };
-        if !is_from_old_copy {
-            break done;
-        }
-        notes.extend(run.catch_up(&request_now)?);
-    };
-    // Only now that the run is not locked: the run that gets what this one gave up is read for it.
-    pass_on(project, run.id(), &freed);
-    outcome
-}
-
-/// Why the files of a run are not there any longer, if they are not.
-fn or_pruned(project: &OpenedProject, run: &dyn StoredRun, error: Error) -> Error {
-    match &error {
-        Error::Store(gone) if gone.is_not_found() || matches!(gone, StoreError::Replaced { .. }) => {
-            refuse_pruned(project, run.id()).err().unwrap_or(error)
-        }
-        _ => error,
-    }
-}
-
-/// Records what a person typed into `run.yaml`, and finishes what a dead writer left.
-pub(crate) fn adopt_edits(project: &OpenedProject, run: &dyn StoredRun) -> Result<()> {
-    transact(project, run, project.cx.caller(None, None)?, project.cx.now(), |_| Ok(()))
 }
 
 impl<'a> Transaction<'a> {

@@ -29,7 +29,8 @@ use crate::runs::write::required_here::as_project_asks;
 use crate::runs::write::start::{StartRequest, context_of};
 use crate::runs::write::status::remember_end;
 use crate::runs::write::token::{refuse_reports, token_of_new_run};
-use crate::runs::write::transaction::{Transaction, transact};
+use crate::runs::write::transaction::Transaction;
+use crate::runs::write::transaction::attempts::transact;
 use crate::store::{RefreshScope, StoreError, StoredRun};
 
 /// Records reports on steps: the reports, their consequences and the activities of the steps in one commit.

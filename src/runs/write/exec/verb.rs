@@ -19,7 +19,7 @@ use crate::runs::write::exec::begin::{Begin, begin};
 use crate::runs::write::exec::finish::FinishedCommand;
 use crate::runs::write::exec::request::{ExecReport, ExecRequest};
 use crate::runs::write::exec::trust::{nothing_to_run, trusted};
-use crate::runs::write::transaction::transact;
+use crate::runs::write::transaction::attempts::transact;
 use crate::store::StoreError;
 
 /// How many paths that the command changed are kept.

@@ -1,6 +1,7 @@
 //! Commands that always work, also on a run that the store has lost.
 
-use super::{Transaction, transact};
+use super::Transaction;
+use super::attempts::transact;
 use crate::engine::Caller;
 use crate::model::Timestamp;
 use crate::runs::context::OpenedProject;

@@ -1,6 +1,7 @@
 //! Whether a run is as its caller saw it when they decided on a command.
 
-use super::{Transaction, transact};
+use super::Transaction;
+use super::attempts::transact;
 use crate::engine::{Caller, Refusal, is_repair, text_of};
 use crate::model::{LastSeen, RunId, Seq};
 use crate::runs::context::Context;
