@@ -1,8 +1,9 @@
 //! The tests of every day, with all the states and histories of which they try a few.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use crate::section::{Plan, Row};
+use crate::support::cargo;
 
 /// Runs them as `cargo test` does.
 pub fn all_tests(plan: &Plan) -> Result<Vec<Row>, String> {
@@ -10,7 +11,7 @@ pub fn all_tests(plan: &Plan) -> Result<Vec<Row>, String> {
 }
 
 fn run() -> Result<Vec<Row>, String> {
-    let mut tests = Command::new(env!("CARGO"));
+    let mut tests = cargo();
     tests
         .args(["test", "--locked", "--no-fail-fast", "--test", "it", "--test", "conformance"])
         .env("FLOW_TEST_WHOLE", "1");

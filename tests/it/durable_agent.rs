@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::support::{Answer, Sandbox, run};
+use crate::support::{Answer, Sandbox, cargo, run};
 
 /// The example, built as the program that is tested was.
 fn example() -> &'static Path {
@@ -16,7 +16,7 @@ fn example() -> &'static Path {
     BUILT.get_or_init(|| {
         let program = Path::new(env!("CARGO_BIN_EXE_flow"));
         let profile = program.parent().unwrap();
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let mut cargo = cargo();
         cargo.args([
             "build",
             "--locked",

@@ -2,6 +2,7 @@
 
 mod aftermath;
 mod calls;
+mod cargo;
 pub mod cases;
 pub mod clinic;
 #[allow(dead_code, reason = "a toolbox: not every test binary uses all of it")]
@@ -59,6 +60,7 @@ pub fn scaled<T>(daily: T, all: T) -> T {
 }
 
 pub use calls::{Call, calls, calls_of, can_inject, injected, injecting, killed_at};
+pub use cargo::cargo;
 pub use held_lock::HeldLock;
 pub use host_process::HostProcess;
 pub use inside::alone;
