@@ -15,7 +15,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use rustix::process::Signal;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{OptionalActions, OutputModes, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize};
+use rustix::termios::{OptionalActions, OutputModes, Winsize, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize};
 use sha2::{Digest as _, Sha256};
 
 use crate::host::group::{AFTERWARDS, GRACE, LOOK, ask_to_end, in_own_group, signal, waits_for_terminal};
@@ -175,6 +175,33 @@ impl OutputPipe {
     }
 }
 
+/// The size of the terminal that a command writes to.
+struct TerminalSize {
+    terminal: OwnedFd,
+    /// The size of this program's terminal that it has.
+    followed: Winsize,
+}
+
+impl TerminalSize {
+    /// Gives it the size that this program's terminal has now, and tells the command.
+    fn follow(&mut self, child: &Child) {
+        let Ok(size) = tcgetwinsize(io::stdout().as_fd()) else { return };
+        if (size.ws_row, size.ws_col) != (self.followed.ws_row, self.followed.ws_col) {
+            self.followed = size;
+            let _ = tcsetwinsize(&self.terminal, size);
+            // The kernel tells only the processes of which it is the own terminal.
+            signal(child, Signal::WINCH);
+        }
+    }
+}
+
+/// A command that runs, and its outputs.
+struct StartedCommand {
+    child: Child,
+    sources: Vec<OutputPipe>,
+    terminal: Option<TerminalSize>,
+}
+
 impl Execute<'_> {
     /// Runs the command in a process group of its own, without a shell, and waits for its end. Signals that would end this
     /// program are passed on to it.
@@ -186,8 +213,8 @@ impl Execute<'_> {
         let passing = Passing::begin(self.output)?;
         let mut output = ExecuteOutput::new();
         let (ended, cut_short) = match self.start() {
-            Ok((child, mut sources)) => {
-                let (status, cut_short) = self.wait(child, &watch, &mut sources, &passing, &mut output)?;
+            Ok(mut started) => {
+                let (status, cut_short) = self.wait(&mut started, &watch, &passing, &mut output)?;
                 (ended(status), cut_short)
             }
             Err(error) => (self.not_started(&error), None),
@@ -216,7 +243,7 @@ impl Execute<'_> {
         ExecuteEnd::NotFound(why)
     }
 
-    fn start(&self) -> io::Result<(Child, Vec<OutputPipe>)> {
+    fn start(&self) -> io::Result<StartedCommand> {
         let mut command = Command::new(&self.argv[0]);
         command.args(&self.argv[1..]).envs(self.env.iter().cloned()).current_dir(self.dir);
         in_own_group(&mut command);
@@ -237,29 +264,31 @@ impl Execute<'_> {
         };
         let mut child = command.spawn()?;
         let mut sources = Vec::new();
+        let mut terminal = None;
         if let Some((master, _)) = pty {
+            terminal = Some(TerminalSize { terminal: master.try_clone()?, followed: tcgetwinsize(&master)? });
             sources.push(OutputPipe::new(master, Stream::Out));
         }
         sources.extend(child.stdout.take().map(|out| OutputPipe::new(out, Stream::Out)));
         sources.extend(child.stderr.take().map(|error| OutputPipe::new(error, Stream::Err)));
-        Ok((child, sources))
+        Ok(StartedCommand { child, sources, terminal })
     }
 
     /// Passes the output on until the command ends. Returns how it ended, and why it was ended if it was.
     fn wait(
         &self,
-        mut child: Child,
+        started: &mut StartedCommand,
         watch: &SignalWatch,
-        sources: &mut [OutputPipe],
         passing: &Passing,
         output: &mut ExecuteOutput,
     ) -> io::Result<(ExitStatus, Option<CutShort>)> {
+        let StartedCommand { child, sources, terminal } = started;
         let deadline = self.limit.and_then(|limit| Instant::now().checked_add(limit));
         let (mut cut_short, mut kill_at) = (None, None);
         let mut pause = Duration::from_millis(1);
         loop {
             // The command waits with a reader that does not keep up, as it would without this program between them.
-            let readable = if passing.has_room() { &mut *sources } else { &mut [] };
+            let readable = if passing.has_room() { sources.as_mut_slice() } else { &mut [] };
             if pass_what_is_there(readable, pause, passing, output)? {
                 pause = Duration::from_millis(1);
             } else {
@@ -269,26 +298,29 @@ impl Execute<'_> {
                 pass_the_rest(sources, passing, output)?;
                 return Ok((status, cut_short));
             }
+            if let Some(terminal) = terminal {
+                terminal.follow(child);
+            }
             if let Some(number) = watch.take() {
                 cut_short = cut_short.or(Some(CutShort::Signal(number)));
-                ask_to_end(&child, Signal::from_named_raw(number).unwrap_or(Signal::TERM));
+                ask_to_end(child, Signal::from_named_raw(number).unwrap_or(Signal::TERM));
             }
             if let Some(at) = kill_at {
                 if Instant::now() >= at {
-                    signal(&child, Signal::KILL);
+                    signal(child, Signal::KILL);
                 }
                 continue;
             }
             let ends_now = if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 Some(CutShort::TooSlow)
-            } else if waits_for_terminal(&child) {
+            } else if waits_for_terminal(child) {
                 Some(CutShort::AskedTerminal)
             } else {
                 None
             };
             if ends_now.is_some() {
                 cut_short = ends_now;
-                ask_to_end(&child, Signal::TERM);
+                ask_to_end(child, Signal::TERM);
                 kill_at = Some(Instant::now() + GRACE);
             }
         }

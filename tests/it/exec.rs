@@ -446,6 +446,20 @@ fn at_a_terminal_a_command_writes_to_a_terminal_of_its_own() {
 }
 
 #[test]
+fn the_terminal_of_a_command_has_the_size_of_the_one_that_a_person_looks_at() {
+    if !has_terminals("the_terminal_of_a_command_has_the_size_of_the_one_that_a_person_looks_at") {
+        return;
+    }
+    let sandbox = sandbox();
+    let script = "trap 'stty size <&1; exit 0' WINCH; stty size <&1; while :; do sleep 0.02; done";
+    let mut command = sandbox.flow_command();
+    command.args(["exec", "--run-id", "r1", "--id", "t", "--", "sh", "-c", script]);
+    let mut person = Person::before(&command);
+    person.shows("0 0\r\n").resizes(101, 33).shows("33 101\r\n").shows("recorded 002 t (passed)");
+    assert!(person.ended().success());
+}
+
+#[test]
 fn evidence_is_fresh_exactly_as_long_as_the_files_are_the_same() {
     let sandbox = sandbox();
     fs::write(sandbox.path("a"), "1").unwrap();
