@@ -80,6 +80,12 @@ pub enum StoreError {
         /// How often that happened to this command.
         races: u32,
     },
+    /// The copy of a shared run has another last event than the store. It has to be brought up to date first.
+    #[error("the copy of {run} differs from the shared run")]
+    CopyDiffers {
+        /// The run that was to be written.
+        run: RunId,
+    },
     /// Another open run is about the same work.
     #[error("run {run} is open and also about {about}")]
     WorkTaken {
@@ -362,7 +368,7 @@ impl Explain for StoreError {
                 "bring an earlier version of events.jsonl back, with git for instance, or cut off what flow did not write; until then nothing is written there",
             ),
             Self::LfsPointer { .. } => new(Kind::Damaged, "lfs_pointer").help(PULL),
-            Self::Conflict { .. } => new(Kind::Held, "conflict").help("try again; nothing was written"),
+            Self::Conflict { .. } | Self::CopyDiffers { .. } => new(Kind::Held, "conflict").help("try again; nothing was written"),
             Self::WorkTaken { .. } => new(Kind::Refused, "run_open").help("go on with that run; nothing was written"),
             Self::Taken { .. } => new(Kind::Refused, "run_exists").help("use another id, or go on with that run"),
             Self::NoRun { .. } => new(Kind::NotFound, "not_found"),

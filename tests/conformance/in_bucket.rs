@@ -65,8 +65,16 @@ fn put_one(carrier: &dyn Carrier, run: &str, before: u64, work: &WorkChange) -> 
 fn put_as(carrier: &dyn Carrier, run: &str, before: u64, name: &str, work: &WorkChange) -> PutAnswer {
     let earlier: String = (window_of(Seq(before)).0 + 1..=before).map(|seq| line(seq, &format!("e{seq}"))).collect();
     let own = line(before + 1, name);
-    let put =
-        Put { run: &id(run), before: Seq(before), earlier: &earlier, lines: &own, is_over: false, evidence: &[], work };
+    let put = Put {
+        run: &id(run),
+        before: Seq(before),
+        earlier: &earlier,
+        lines: &own,
+        is_over: false,
+        evidence: &[],
+        work,
+        again: false,
+    };
     carrier.put(&put, LEFT)
 }
 
@@ -561,6 +569,7 @@ fn a_copy_that_ends_within_a_commit_gets_the_rest_before_the_next_record() {
         is_over: false,
         evidence: &[],
         work: &work,
+        again: false,
     };
     assert_eq!(bucket.own_carrier().put(&put, LEFT), PutAnswer::Done);
     // A power cut left two of the lines that were appended together.
@@ -774,7 +783,7 @@ fn a_writer_whose_process_died_is_followed_by_another_one_of_its_run() {
     assert!(matches!(put_as(&dead, "same", 1, "dead", &takes_issue_7()), PutAnswer::Unknown(_)));
     // The place of the dead one is taken, and then its own.
     assert_eq!(put_one(&one, "same", 1, &takes_issue_7()), PutAnswer::Taken);
-    assert!(one.lines_behind(&id("same"), Seq(1), LEFT).unwrap().is_some_and(|lines| lines.is_empty()));
+    assert!(one.lines_behind(&id("same"), Seq(1), LEFT).unwrap().is_some_and(|behind| behind.lines.is_empty()));
     assert_eq!(put_one(&one, "same", 1, &takes_issue_7()), PutAnswer::Done);
     assert_eq!(put_one(&dead, "second", 0, &takes_issue_7()), issue_7_is_of("same"));
 }

@@ -7,6 +7,7 @@ mod actual_server;
 mod bucket;
 mod chaos;
 mod credentials;
+mod damaged_bucket;
 mod git_server;
 mod in_bucket;
 mod memory_carrier;

@@ -19,7 +19,7 @@ use crate::remote::s3::log::{BucketLog, LOGS};
 use crate::remote::s3::objects::{Lines, body_of, is_whole};
 use crate::remote::s3::requests::{Condition, Requests, Upload, UploadOutcome};
 use crate::remote::s3::work::{Markers, TakenBy, run_marked};
-use crate::store::shared::{Carrier, LogFault, NoAnswer, Put, PutAnswer, Tip, behind, left_until};
+use crate::store::shared::{Carrier, LinesBehind, LogFault, NoAnswer, Put, PutAnswer, Tip, left_until};
 use crate::store::{Address, RefreshScope, WorkKey};
 
 /// Where the hints of open runs are, and what is said of runs that are over.
@@ -237,7 +237,14 @@ impl S3Carrier {
         let condition = void.as_deref().map_or(Condition::New, Condition::Tag);
         let upload = Upload { name: &name, body: body.as_bytes(), condition, is_over: Some(put.is_over) };
         let begin = Instant::now();
-        let uploaded = self.requests.put(&upload, deadline);
+        let mut uploaded = self.requests.put(&upload, deadline);
+        if put.again
+            && uploaded == UploadOutcome::Refused
+            && let Ok(Some(left)) = self.log(put.run, deadline).object(put.before)
+            && !is_whole(&left.body)
+        {
+            uploaded = self.requests.put(&Upload { condition: Condition::Tag(&left.tag), ..upload }, deadline);
+        }
         self.count_race(&uploaded, begin.elapsed());
         if void.is_some() || uploaded == UploadOutcome::Done {
             self.tried().remove(&name);
@@ -292,6 +299,15 @@ impl S3Carrier {
         Ok(found.map(|object| serde_json::from_slice(&object.body).map_or(Seq(0), |hint: Hint| hint.seq)))
     }
 
+    /// How far the hints say that a run is: 0 without one.
+    fn told_of(&self, run: &RunId, deadline: Instant) -> Result<Seq, NoAnswer> {
+        let mut told = Seq(0);
+        for state in [OPEN, OVER] {
+            told = told.max(self.told(&format!("{state}{}", key_of(run)), deadline)?.unwrap_or_default());
+        }
+        Ok(told)
+    }
+
     fn try_to_list(&self, scope: RefreshScope, deadline: Instant) -> Result<Vec<Tip>, NoAnswer> {
         let mut tips = BTreeMap::new();
         // A run that ends between the two is in both: what is said of its end comes first.
@@ -309,22 +325,26 @@ impl S3Carrier {
     }
 
     /// The lines of the commit behind `before`, and maybe more.
-    fn try_behind(&self, run: &RunId, before: Seq, deadline: Instant) -> Result<Option<String>, NoAnswer> {
+    fn try_behind(&self, run: &RunId, before: Seq, deadline: Instant) -> Result<Option<LinesBehind>, NoAnswer> {
         let log = self.log(run, deadline);
         let races = *self.races.lock().unwrap_or_else(PoisonError::into_inner);
         thread::sleep(races.pause().min(left_until(deadline)));
         if races.lost >= FEW_RACES {
             // Others have gone on meanwhile, more than one commit.
             if let Some(lines) = log.lines(before.next())?.filter(|lines| !lines.is_empty()) {
-                return Ok(Some(lines));
+                return Ok(Some(LinesBehind { at: None, lines }));
             }
         }
         let Some(object) = log.object(before)? else {
-            return Ok(behind(before, log.lines(before.max(Seq(1)))?));
+            return Ok(LinesBehind::of(before, log.lines(before.max(Seq(1)))?));
         };
         let Some(lines) = Lines::of(&object.body) else {
+            // Only behind a whole commit does a hint say that it is there.
+            if self.told_of(run, deadline)? > before {
+                return Err(log.cut_off(before));
+            }
             self.tried().insert(log.name(before), TriedObject::Void(object.tag));
-            return Ok((before > Seq(0)).then(String::new));
+            return Ok((before > Seq(0)).then(|| LinesBehind { at: None, lines: String::new() }));
         };
         let new = lines.between(before.next(), Seq(u64::MAX));
         let tried = self.tried().remove(&log.name(before));
@@ -334,7 +354,11 @@ impl S3Carrier {
             let _ = self.tell(run, &new, is_over, deadline);
         }
         // Lines that are no events of this flow have the position anyway.
-        Ok(Some(if new.is_empty() { lines.text().to_owned() } else { new }))
+        if new.is_empty() {
+            return Ok(Some(LinesBehind { at: None, lines: lines.text().to_owned() }));
+        }
+        let at = lines.between(before, before.next());
+        Ok(Some(LinesBehind { at: (!at.is_empty()).then_some(at), lines: new }))
     }
 
     fn try_to_remove(&self, run: &RunId, deadline: Instant) -> Result<(), NoAnswer> {
@@ -386,14 +410,21 @@ impl Carrier for S3Carrier {
         self.log(run, Instant::now() + left).lines(first)
     }
 
-    fn lines_behind(&self, run: &RunId, before: Seq, left: Duration) -> Result<Option<String>, NoAnswer> {
+    fn lines_behind(&self, run: &RunId, before: Seq, left: Duration) -> Result<Option<LinesBehind>, NoAnswer> {
         let lines = self.try_behind(run, before, Instant::now() + left);
         self.races.lock().unwrap_or_else(PoisonError::into_inner).looked = Some(Instant::now());
         lines
     }
 
     fn faults_of_log(&self, run: &RunId, left: Duration) -> Result<Vec<LogFault>, NoAnswer> {
-        self.log(run, Instant::now() + left).faults()
+        let (deadline, mut faults) = (Instant::now() + left, self.log(run, Instant::now() + left).faults()?);
+        if faults.is_empty()
+            && let Some(end) = self.log(run, deadline).end()?
+            && self.told_of(run, deadline)? > end.last
+        {
+            faults.push(LogFault { why: format!("its end behind event {} is missing", end.last), is_gap: true });
+        }
+        Ok(faults)
     }
 
     fn fill_gaps(&self, run: &RunId, lines: &str, left: Duration) -> Result<(), NoAnswer> {

@@ -72,6 +72,12 @@ impl BucketLog<'_> {
         }
     }
 
+    /// That the object of the commit that follows `before` is not whole, although the commit was.
+    pub(super) fn cut_off(&self, before: Seq) -> NoAnswer {
+        let why = format!("the object at position {} is cut off", before.next());
+        self.damaged(LogFault { why, is_gap: true })
+    }
+
     /// That the log cannot be read.
     fn damaged(&self, fault: LogFault) -> NoAnswer {
         NoAnswer::Damaged { run: self.run.clone(), fault }

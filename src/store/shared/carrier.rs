@@ -51,8 +51,8 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// [`NoAnswer`].
-    fn lines_behind(&self, run: &RunId, before: Seq, left: Duration) -> Result<Option<String>, NoAnswer> {
-        Ok(behind(before, self.lines(run, before.max(Seq(1)), None, left)?))
+    fn lines_behind(&self, run: &RunId, before: Seq, left: Duration) -> Result<Option<LinesBehind>, NoAnswer> {
+        Ok(LinesBehind::of(before, self.lines(run, before.max(Seq(1)), None, left)?))
     }
 
     /// What is wrong with the log of a run, in words. Takes at most `left`.
@@ -179,6 +179,27 @@ pub fn window_of(before: Seq) -> Seq {
     Seq(before.0 / WINDOW * WINDOW)
 }
 
+/// The lines behind a position.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinesBehind {
+    /// The line at the position itself, where the carrier has read it with the others.
+    pub at: Option<String>,
+    /// Those behind it; empty if nothing is there.
+    pub lines: String,
+}
+
+impl LinesBehind {
+    /// Of the lines from the position `before` on; `None` if there is none at that position.
+    pub(crate) fn of(before: Seq, lines: Option<String>) -> Option<Self> {
+        let lines = lines?;
+        if before == Seq(0) {
+            return Some(Self { at: None, lines });
+        }
+        let end = lines.find('\n')? + 1;
+        Some(Self { at: Some(lines[..end].to_owned()), lines: lines[end..].to_owned() })
+    }
+}
+
 /// The lines of one commit.
 #[derive(Debug, Clone, Copy)]
 pub struct Put<'a> {
@@ -196,6 +217,8 @@ pub struct Put<'a> {
     pub evidence: &'a [Vec<u8>],
     /// What the run is about from now on, and what it is no longer about. It is decided together with the lines.
     pub work: &'a WorkChange,
+    /// Whether they may have been there before: then they take the place of what is left of them.
+    pub again: bool,
 }
 
 /// The outcome of [`Carrier::put`].
@@ -307,14 +330,6 @@ impl From<NoAnswer> for PutAnswer {
     fn from(answer: NoAnswer) -> Self {
         Self::Not(answer)
     }
-}
-
-/// Of the lines from the position `before` on those behind it; `None` if there is none at that position.
-pub(crate) fn behind(before: Seq, lines: Option<String>) -> Option<String> {
-    if before == Seq(0) {
-        return lines;
-    }
-    lines?.split_once('\n').map(|(_, behind)| behind.to_owned())
 }
 
 /// What is wrong with the lines of a whole log, in words.

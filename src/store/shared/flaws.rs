@@ -122,8 +122,8 @@ impl Shared {
             // A directory without a log was never a copy.
             None if here == Seq(0) => Vec::new(),
             None => vec![StoreFlaw::Lost { run }],
-            Some(more) if more.is_empty() => Vec::new(),
-            Some(more) => vec![StoreFlaw::Behind { run, events: more.lines().count() }],
+            Some(more) if more.lines.is_empty() => Vec::new(),
+            Some(more) => vec![StoreFlaw::Behind { run, events: more.lines.lines().count() }],
         })
     }
 }

@@ -29,9 +29,7 @@ mod store;
 mod unaccepted;
 mod writer;
 
-#[cfg(feature = "network")]
-pub(crate) use carrier::behind;
-pub use carrier::{Carrier, LeftMark, LogFault, NoAnswer, Put, PutAnswer, Tip, window_of};
+pub use carrier::{Carrier, LeftMark, LinesBehind, LogFault, NoAnswer, Put, PutAnswer, Tip, window_of};
 pub use copy::{ShowEvents, ShownText};
 pub use probe::{BrokenPromise, probe};
 pub(crate) use settle::left_until;

@@ -166,7 +166,7 @@ impl Copies {
             let work = if before == Seq(0) { &begun } else { &nothing };
             let earlier = lines_after(lines, window_of(before), before);
             let (is_over, evidence) = (is_over && later.is_empty(), &self.evidence_in(run, part)?);
-            let put = Put { run: id, before, earlier, lines: part, is_over, evidence, work };
+            let put = Put { run: id, before, earlier, lines: part, is_over, evidence, work, again: true };
             match settle(carrier, &put, deadline) {
                 Ok(PositionOwner::Ours) => {}
                 Ok(PositionOwner::Theirs(_)) => return Err(other()),

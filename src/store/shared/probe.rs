@@ -124,7 +124,8 @@ impl Trial<'_> {
         let key = WorkKey(run.to_string());
         let begins = WorkChange { taken: vec![key.clone()], freed: Vec::new() };
         let first = line_at(Seq(1), 0, now);
-        let put = Put { run, before: Seq(0), earlier: "", lines: &first, is_over: false, evidence: &[], work: &begins };
+        let (before, work, again) = (Seq(0), &begins, false);
+        let put = Put { run, before, earlier: "", lines: &first, is_over: false, evidence: &[], work, again };
         refuse_unless_done(settle(carrier, &put, deadline), BrokenPromise::NotMarked)?;
         match carrier.marked(std::slice::from_ref(&key), left_until(deadline))?.as_slice() {
             [Some(named)] if named == run => {}
@@ -187,7 +188,7 @@ impl Trial<'_> {
     fn put(&self, before: Seq, earlier: &str, racer: usize) -> PutAnswer {
         let line = line_at(before.next(), racer, self.now);
         let (run, work) = (&self.run, &WorkChange::default());
-        let put = Put { run, before, earlier, lines: &line, is_over: false, evidence: &[], work };
+        let put = Put { run, before, earlier, lines: &line, is_over: false, evidence: &[], work, again: false };
         self.carrier.put(&put, left_until(self.deadline))
     }
 

@@ -127,9 +127,14 @@ impl StoredRun for SharedRun {
             text_of(&locked)?;
         }
         let (noted, last) = (locked.noted().seq, locked.end().last);
-        if last < noted.max(shown.unwrap_or(Seq(1))) || last > noted || !self.copies.is_whole(&locked, request)? {
-            // A power cut, or another program, took the end of the copy, left a part of a commit, or damaged what is further up. What
-            // comes next must not take the place of what is missing, nor be decided on without it.
+        if self.is_lost
+            || last < noted.max(shown.unwrap_or(Seq(1)))
+            || last > noted
+            || !self.copies.is_whole(&locked, request)?
+        {
+            // A power cut, or another program, took the end of the copy, left a part of a commit, or damaged what is further up; or
+            // the carrier had less than the copy when it was asked last. What comes next must not take the place of what is
+            // missing, nor be decided on without it.
             drop(locked);
             let notes = self.catch_up(request)?;
             locked = self.copy.lock(request)?;

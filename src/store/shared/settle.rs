@@ -6,23 +6,23 @@ use std::time::{Duration, Instant};
 
 use crate::store::error::{Result, StoreError};
 use crate::store::pause::pause_after;
-use crate::store::shared::carrier::{Carrier, Put, PutAnswer};
+use crate::store::shared::carrier::{Carrier, LinesBehind, NoAnswer, Put, PutAnswer};
 
 /// Who has the position.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PositionOwner {
     /// This commit.
     Ours,
-    /// Another one. These are the lines behind the position before.
-    Theirs(String),
+    /// Another one.
+    Theirs(LinesBehind),
 }
 
 /// Puts the lines of a commit, and returns when it is known who has the position. The same record that an earlier process put
 /// there has other lines, so it is another commit: the next decision finds it.
 ///
 /// # Errors
-/// [`StoreError::Unreached`], [`StoreError::Refused`] and [`StoreError::WorkTaken`]: nothing was written. [`StoreError::Unconfirmed`] when the
-/// time is up before it is known. [`StoreError::Lost`] when the run is gone.
+/// [`StoreError::Unreached`], [`StoreError::Refused`], [`StoreError::WorkTaken`] and [`StoreError::Damaged`]: nothing was written.
+/// [`StoreError::Unconfirmed`] when the time is up before it is known. [`StoreError::Lost`] when the run is gone.
 pub(super) fn settle(carrier: &dyn Carrier, put: &Put<'_>, deadline: Instant) -> Result<PositionOwner> {
     let mut tries = 0;
     // Whether an earlier try may have written the lines, or may still do so.
@@ -49,13 +49,13 @@ pub(super) fn settle(carrier: &dyn Carrier, put: &Put<'_>, deadline: Instant) ->
         }
         // Not before this is known may anything else be put there.
         match carrier.lines_behind(put.run, put.before, left_until(deadline)) {
-            Ok(Some(lines)) if !lines.is_empty() => {
-                let is_ours = lines.starts_with(put.lines);
+            Ok(Some(behind)) if !behind.lines.is_empty() => {
+                let is_ours = behind.lines.starts_with(put.lines);
                 if is_ours && !is_in_doubt {
                     // An earlier process put them there, and may have died before it said so.
                     let _ = carrier.list_again(put.run, put.lines, put.is_over, left_until(deadline));
                 }
-                return Ok(if is_ours { PositionOwner::Ours } else { PositionOwner::Theirs(lines) });
+                return Ok(if is_ours { PositionOwner::Ours } else { PositionOwner::Theirs(behind) });
             }
             // The position is free.
             Ok(found) => match answer {
@@ -65,6 +65,7 @@ pub(super) fn settle(carrier: &dyn Carrier, put: &Put<'_>, deadline: Instant) ->
                 }
                 _ => {}
             },
+            Err(damaged @ NoAnswer::Damaged { .. }) if !is_in_doubt => return Err(damaged.at(carrier.address())),
             Err(error) if !left_until(deadline).is_zero() => error.why().clone_into(&mut why),
             Err(_) => {}
         }

@@ -323,7 +323,8 @@ impl RunStore for Shared {
             let lines: String = events.iter().map(seal).collect();
             let work = WorkChange { taken: work, freed: Vec::new() };
             let (is_over, work) = (shows_end(&text), &work);
-            let put = Put { run: &id, before: Seq(0), earlier: "", lines: &lines, is_over, evidence: &[], work };
+            let (before, again) = (Seq(0), false);
+            let put = Put { run: &id, before, earlier: "", lines: &lines, is_over, evidence: &[], work, again };
             if settle(&*self.copies.carrier, &put, deadline)? == PositionOwner::Ours {
                 self.copies.make_new(&id, &lines, &text, request)?;
                 return self.open(&id);

@@ -36,6 +36,12 @@ impl<'a> SharedWriter<'a> {
     pub(super) fn new(copies: &'a Copies, copy: LockedRun<'a>, boot: String, deadline: Instant) -> Self {
         Self { copies, copy, boot, deadline, is_behind: false, evidence: Vec::new() }
     }
+
+    /// Whether this is the last line of the copy.
+    fn ends_with(&self, line: &str) -> bool {
+        let before = Seq(self.copy.end().last.0.saturating_sub(1));
+        self.copy.lines_after(before).is_ok_and(|last| last == line)
+    }
 }
 
 impl RunWriter for SharedWriter<'_> {
@@ -73,9 +79,14 @@ impl RunWriter for SharedWriter<'_> {
         let (before, is_over) = (self.copy.end().last, shows_end(batch.new_text));
         let earlier = self.copy.lines_after(window_of(before))?;
         let evidence = &std::mem::take(&mut self.evidence);
-        let put = Put { run: &run, before, earlier: &earlier, lines: &lines, is_over, evidence, work: &batch.work };
+        let (work, again) = (&batch.work, false);
+        let put = Put { run: &run, before, earlier: &earlier, lines: &lines, is_over, evidence, work, again };
         if let PositionOwner::Theirs(theirs) = settle(&*self.copies.carrier, &put, self.deadline)? {
-            self.copies.append(&mut self.copy, &theirs, first.at)?;
+            // Behind another event than the one here, which the carrier had once, nothing may follow it.
+            if theirs.at.is_some_and(|at| !self.ends_with(&at)) {
+                return Err(StoreError::CopyDiffers { run });
+            }
+            self.copies.append(&mut self.copy, &theirs.lines, first.at)?;
             return Err(StoreError::Conflict { run, races: 1 });
         }
         // The record is acknowledged from here on: nothing below may fail the operation.

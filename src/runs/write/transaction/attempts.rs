@@ -141,6 +141,7 @@ fn step_after<T>(project: &OpenedProject, run: &dyn StoredRun, done: &Result<T>,
         Err(Error::Refused { refusal: Refusal::NotProved { looked: false, .. }, .. }) if looks < LOOKS => {
             Step::LookAtFiles
         }
+        Err(Error::Store(StoreError::CopyDiffers { .. })) => Step::CatchUp,
         Err(Error::Store(_)) => Step::End,
         // A copy that is behind must not be the reason of a refusal.
         Err(_) if !run.is_current() => Step::CatchUp,
