@@ -193,8 +193,13 @@ fn a_file_that_its_host_puts_out_of_effect_is_found() {
 #[test]
 fn an_event_that_is_answered_twice_is_found() {
     let clinic = Clinic::new();
-    clinic.hooks(&["install"]).ok();
     clinic.hooks(&["install", "--scope", "project", "--host", "claude-code"]).ok();
+    let project = fs::read(clinic.sandbox.path(".claude/settings.json")).unwrap();
+    clinic.hooks(&["uninstall", "--scope", "project"]).ok();
+    clinic.hooks(&["install"]).ok();
+    // As git may bring it.
+    fs::create_dir_all(clinic.sandbox.path(".claude")).unwrap();
+    fs::write(clinic.sandbox.path(".claude/settings.json"), project).unwrap();
     let found = clinic.findings();
     assert_eq!(found.len(), 4, "{found:?}");
     let told =

@@ -176,8 +176,9 @@ fn a_project_has_commands_that_do_nothing_without_flow() {
         let output = shell.output().unwrap();
         assert!(output.status.success() && output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
     }
+    home.hooks("uninstall --scope project --host claude-code").ok();
     home.hooks("install --scope local").ok();
-    assert_eq!(home.names(".claude"), ["settings.json", "settings.local.json"]);
+    assert_eq!(home.names(".claude"), ["settings.local.json"]);
     assert_eq!(home.names(".codex"), ["hooks.json"]);
     let refused = home.hooks("install --scope local --host codex --json").exits(2).error();
     assert_eq!(refused["message"], "only Claude Code has local settings; use the scope user or project");
@@ -636,6 +637,24 @@ fn hooks_that_would_run_twice_are_refused() {
     home.write(CLAUDE, "{\"enabledPlugins\": {\"flow@flow\": true}}");
     home.write(".claude/settings.local.json", "{\"enabledPlugins\": {\"flow@flow\": false}}");
     home.hooks("install --host claude-code").ok();
+}
+
+#[test]
+fn hooks_that_setup_brought_are_not_installed_a_second_time() {
+    let home = Home::new();
+    home.sandbox.inside_on(alone(), &home.env(), ["setup", "claude-code", "codex", "--yes"]).ok();
+    let error = home.hooks("install --json").exits(1).error();
+    assert_eq!(error["code"], "hooks_present");
+    let told = home.shown(error["message"].as_str().unwrap());
+    assert_eq!(told, "/.claude/settings.json: Claude Code has flow's hooks here already, and would run both");
+    let help = "they are enough here; for those of another scope take these out first: \
+                `flow hooks uninstall --host claude-code --scope project`. Nothing was written";
+    assert_eq!(error["help"], help);
+    assert!(!home.path(CLAUDE).exists() && !home.path(CODEX).exists());
+    // The same scope is brought up to date.
+    home.hooks("install --scope project").ok();
+    home.hooks("uninstall --scope project").ok();
+    home.hooks("install").ok();
 }
 
 #[test]

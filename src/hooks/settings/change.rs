@@ -9,12 +9,14 @@ use crate::codec::JsonText;
 use crate::hooks::settings::AgentHost;
 use crate::hooks::settings::diff::unified;
 use crate::hooks::settings::edit::{self, EditedSettings, StatusLineOutcome, WantedHooks};
-use crate::hooks::settings::error::SettingsFault;
+use crate::hooks::settings::error::{SettingsFault, suggest};
 use crate::hooks::settings::file::{SettingsFile, files};
 use crate::hooks::settings::host::{HostChoice, SettingsScope};
+use crate::hooks::settings::look::installed_hooks;
 use crate::hooks::settings::obstacle;
 use crate::hooks::settings::rules;
 use crate::hooks::settings::status::PluginStatus;
+use crate::model::{Help, Kind, Problem};
 use crate::runs::{Context, Result, StopOptions};
 
 /// What to install.
@@ -126,6 +128,7 @@ pub fn install(cx: &Context, request: &HooksInstallRequest) -> Result<HooksChang
     let files = files(cx, &hosts, request.scope)?;
     for file in &files {
         obstacle::refuse(cx, file)?;
+        refuse_second(cx, file)?;
     }
     let mut report = change(cx, &files, request.dry_run, &|file: &SettingsFile, text: Option<&str>| {
         let stop = StopOptions { continues: request.continues, gates: request.gates };
@@ -138,6 +141,38 @@ pub fn install(cx: &Context, request: &HooksInstallRequest) -> Result<HooksChang
         file.allow = rules::allow(file.host);
     }
     Ok(report)
+}
+
+/// Refuses hooks beside those of another scope, from `flow setup` for instance: the host would run both.
+fn refuse_second(cx: &Context, wanted: &SettingsFile) -> Result<()> {
+    // What is there already is brought up to date, and nothing is added.
+    if has_hooks(wanted) {
+        return Ok(());
+    }
+    for scope in SettingsScope::ALL {
+        // Without a project there is only the user's file; not every host has all scopes.
+        let Ok(others) = files(cx, &[wanted.host], scope) else { continue };
+        for other in others {
+            if other.file.path == wanted.file.path || !has_hooks(&other) {
+                continue;
+            }
+            let (path, title) = (other.file.path.display(), other.host.title());
+            let message = format!("{path}: {title} has flow's hooks here already, and would run both");
+            let remove = suggest("uninstall").option("host", other.host.as_str()).option("scope", scope.as_str());
+            let help = Help::from("they are enough here; for those of another scope take these out first: ") + remove;
+            return Err(Problem::new(Kind::Refused, "hooks_present", message)
+                .help(help + ". Nothing was written")
+                .into());
+        }
+    }
+    Ok(())
+}
+
+/// Whether flow's hooks are in a file of settings, as far as it can be read.
+fn has_hooks(settings: &SettingsFile) -> bool {
+    let text = settings.file.read().ok().flatten();
+    let found = text.and_then(|text| installed_hooks(settings, &text).ok());
+    found.is_some_and(|found| found.script.is_some() || found.ours().next().is_some())
 }
 
 /// Takes flow's handlers and its status line out of the settings of hosts.

@@ -18,7 +18,7 @@ use crate::hooks::settings::obstacle;
 use crate::hooks::settings::rules;
 use crate::hooks::settings::script::PluginScript;
 use crate::hooks::settings::status::all;
-use crate::model::{Explain, Help, Timestamp};
+use crate::model::{Explain, Help, Suggestion, Timestamp};
 use crate::runs::{self, Context, Error, Result};
 
 /// What to examine.
@@ -82,7 +82,7 @@ pub fn doctor(cx: &Context, request: &HooksDoctorRequest) -> Result<HooksDoctorR
         examined.host(host, all(cx, &[host], None)?);
     }
     if !examined.is_installed {
-        examined.add("not_installed", None, "no host has hooks of flow", suggest("install").into());
+        examined.add("not_installed", None, "no host has hooks of flow", Suggestion::flow("setup").into());
     }
     // There hooks say nothing, and cannot even write into their log.
     if let Err(error @ Error::Store(_)) = cx.project() {
@@ -364,7 +364,7 @@ fn keep_one(settings: &SettingsFile, handler: &FoundHandler, other: Option<&Foun
     }
 }
 
-fn install(settings: &SettingsFile) -> crate::model::Suggestion {
+fn install(settings: &SettingsFile) -> Suggestion {
     suggest("install").option("host", settings.host.as_str()).option("scope", settings.scope.as_str())
 }
 
