@@ -20,7 +20,7 @@ pub(super) fn shown(page: &str) -> String {
 
 /// The page with paragraphs and tables in so many columns. Commands and what they print stay as they are.
 fn in_columns(page: &str, room: usize) -> String {
-    let (mut shown, mut paragraph) = (String::new(), String::new());
+    let (mut shown, mut paragraph, mut table) = (String::new(), String::new(), Vec::new());
     let mut is_code = false;
     for line in page.lines() {
         let is_fence = line.starts_with("```");
@@ -31,8 +31,11 @@ fn in_columns(page: &str, room: usize) -> String {
             add(&mut shown, &take(&mut paragraph), room);
         }
         if is_row {
-            shown += &row(line, room);
-        } else if stays {
+            table.push(line);
+            continue;
+        }
+        shown += &rows(&take(&mut table), room);
+        if stays {
             shown += &format!("{line}\n");
         } else if paragraph.is_empty() {
             line.clone_into(&mut paragraph);
@@ -42,6 +45,7 @@ fn in_columns(page: &str, room: usize) -> String {
         }
     }
     add(&mut shown, &paragraph, room);
+    shown += &rows(&table, room);
     shown
 }
 
@@ -56,17 +60,24 @@ fn add(shown: &mut String, paragraph: &str, room: usize) {
     *shown += &format!("{:before$}{}\n", "", in_lines(text, room, indent));
 }
 
-/// A row of a table; where it has no room, its cells stand below each other.
-fn row(line: &str, room: usize) -> String {
-    if line.chars().count() <= room {
-        return format!("{line}\n");
+/// A table; where one of its rows has no room, the cells of each row stand below each other.
+fn rows(table: &[&str], room: usize) -> String {
+    let is_wide = table.iter().any(|line| line.chars().count() > room);
+    let mut shown = String::new();
+    for line in table {
+        if !is_wide {
+            shown += &format!("{line}\n");
+            continue;
+        }
+        if line.starts_with("|-") {
+            continue;
+        }
+        for (at, cell) in line.trim_matches('|').split(" | ").map(str::trim).enumerate() {
+            let indent = if at == 0 { 0 } else { 2 };
+            shown += &format!("{:indent$}{}\n", "", in_lines(cell, room, indent));
+        }
     }
-    let mut cells = String::new();
-    for (at, cell) in line.trim_matches('|').split(" | ").map(str::trim).enumerate() {
-        let indent = if at == 0 { 0 } else { 2 };
-        cells += &format!("{:indent$}{}\n", "", in_lines(cell, room, indent));
-    }
-    cells
+    shown
 }
 
 #[cfg(test)]
@@ -79,8 +90,8 @@ mod tests {
                     |---|---|\n| run | one piece of work |\n\n```sh\nflow start start-issue --issue 42\n```\n";
         assert_eq!(
             in_columns(page, 20),
-            "# A page\n\nOne sentence that\ngoes on here.\n\n- an item of some\n  length\n- two\n\n| word | meaning |\n\
-             |---|---|\nrun\n  one piece of work\n\n```sh\nflow start start-issue --issue 42\n```\n"
+            "# A page\n\nOne sentence that\ngoes on here.\n\n- an item of some\n  length\n- two\n\nword\n  meaning\n\
+             run\n  one piece of work\n\n```sh\nflow start start-issue --issue 42\n```\n"
         );
     }
 }

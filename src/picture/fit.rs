@@ -29,14 +29,13 @@ pub(crate) struct RunColumns {
 }
 
 impl RunColumns {
-    /// The steps in which these columns give way, in every list of runs: the age first; the title and what a run waits for say
-    /// most, and without its name it cannot be named.
-    pub(crate) fn steps(self) -> [(usize, Shrink); 18] {
+    /// The steps in which these columns give way, in every list of runs: the phase before the age; the title and what a run waits
+    /// for say most, and without its name it cannot be named.
+    pub(crate) fn steps(self) -> [(usize, Shrink); 19] {
         let Self { title, name, phase, age, reason } = self;
         [
             (title, Shrink::End(48)),
             (reason, Shrink::End(48)),
-            (age, Shrink::Whole),
             (title, Shrink::End(30)),
             (reason, Shrink::End(32)),
             (name, Shrink::Front(16)),
@@ -48,6 +47,8 @@ impl RunColumns {
             (reason, Shrink::End(16)),
             (phase, Shrink::Whole),
             (title, Shrink::End(12)),
+            (reason, Shrink::End(12)),
+            (age, Shrink::Whole),
             // Its title and its name say which run it is.
             (reason, Shrink::Whole),
             (title, Shrink::End(6)),
@@ -171,14 +172,14 @@ mod tests {
     }
 
     #[test]
-    fn the_age_gives_way_first_and_the_title_and_the_name_stay() {
+    fn the_phase_gives_way_before_the_age_and_the_title_and_the_name_stay() {
         assert_eq!(
             [120, 110, 80, 60, 40].map(shown),
             [
-                "question  Reports to read offline  slow-reports  requirements 1/6  Drop the old table, or keep it for a release?",
-                "question  Reports to read offline  slow-reports  requirements 1/6  Drop the old table, or keep it for a rel…",
-                "question  Reports to read…  slow-reports  requ… 1/6  Drop the old table, or…",
-                "question  Reports to read…  …w-reports  Drop the old tab…",
+                "question  Reports to read offline  slow-reports  requirements 1/6  2 min  Drop the old table, or keep it for a releas…",
+                "question  Reports to read offline  slow-reports  requirements 1/6  2 min  Drop the old table, or keep it fo…",
+                "question  Reports to read…  …w-reports  requ… 1/6  2 min  Drop the old table,…",
+                "question  Reports to…  …w-reports  2 min  Drop the old t…",
                 "question  Reports to rea…  …ow-reports",
             ]
         );

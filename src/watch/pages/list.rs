@@ -185,7 +185,7 @@ pub(in crate::watch) mod tests {
     fn runs_are_listed_by_what_a_person_has_to_do() {
         let shown = shown(&CardFilter::default(), 100);
         assert_eq!(shown[1], "▲ Waits for you 1");
-        assert_eq!(shown[2], "  ▲ blocked  debug            waiting  preflight 1/5  no \u{fffd}[31maccess");
+        assert_eq!(shown[2], "  ▲ blocked  debug            waiting  preflight 1/5  12 min  no \u{fffd}[31maccess");
         assert!(shown.contains(&"◦ Can go on 2".to_owned()), "{shown:#?}");
         assert_eq!(shown.last().unwrap(), "✓ Over 1");
     }
@@ -201,14 +201,17 @@ pub(in crate::watch) mod tests {
     }
 
     #[test]
-    fn in_eighty_columns_the_age_gives_way_and_the_phase_is_narrowed() {
+    fn in_eighty_columns_the_title_and_the_phase_are_narrowed_and_the_age_stays() {
         let (mut cards, _) = cards(&CardFilter::default());
         for card in cards.groups.iter_mut().flat_map(|group| &mut group.cards) {
             card.run.goal = Some("Copy the rows of the old table to the new one in one pass".to_owned());
         }
         let lines = list(&cards, &ShortNames::default(), &CardFilter::default(), now(), 80);
         let waits = lines[2].cut(80).text();
-        assert_eq!(waits.trim_end(), "  ▲ blocked  Copy the rows of the…  waiting  pref… 1/5  no \u{fffd}[31maccess");
+        assert_eq!(
+            waits.trim_end(),
+            "  ▲ blocked  Copy the rows o…  waiting  pref… 1/5  12 min  no \u{fffd}[31maccess"
+        );
     }
 
     #[test]
