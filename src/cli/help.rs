@@ -82,7 +82,12 @@ fn manual_of(command: &clap::Command, path: &str) -> std::io::Result<String> {
     let mut page = Vec::new();
     let source = concat!("flow ", env!("CARGO_PKG_VERSION"));
     clap_mangen::Man::new(command.clone()).source(source).render(&mut page)?;
-    let mut text = String::from_utf8_lossy(&page).into_owned();
+    let text = String::from_utf8_lossy(&page);
+    let mut text = with_values(&text, command);
+    // Its lines stay as they are.
+    if let Some((head, extra)) = text.split_once(".SH EXTRA\n") {
+        text = format!("{head}.SH EXTRA\n.nf\n{}\n.fi\n", extra.trim_end());
+    }
     if let Some(lines) = examples::of(path) {
         text += ".SH EXAMPLES\n.nf\n";
         for line in lines {
@@ -92,6 +97,26 @@ fn manual_of(command: &clap::Command, path: &str) -> std::io::Result<String> {
         text += ".fi\n";
     }
     Ok(text)
+}
+
+/// The page with the names of the values behind the options of its synopsis, which the generator leaves out.
+fn with_values(page: &str, command: &clap::Command) -> String {
+    let Some((head, rest)) = page.split_once(".SH SYNOPSIS\n") else { return page.to_owned() };
+    let (line, rest) = rest.split_once('\n').unwrap_or((rest, ""));
+    let mut line = line.to_owned();
+    for argument in command.get_arguments() {
+        let (Some(long), Some(values)) = (argument.get_long(), argument.get_value_names()) else { continue };
+        if !argument.get_action().takes_values() {
+            continue;
+        }
+        let option = format!("\\fB\\-\\-{}\\fR", long.replace('-', "\\-"));
+        for end in [']', '>'] {
+            let values: Vec<_> =
+                values.iter().map(|value| format!("\\fI<{}>\\fR", value.replace('-', "\\-"))).collect();
+            line = line.replace(&format!("{option}{end}"), &format!("{option} {}{end}", values.join(" ")));
+        }
+    }
+    format!("{head}.SH SYNOPSIS\n{line}\n{rest}")
 }
 
 /// All manual pages: the names of their files, and their texts.

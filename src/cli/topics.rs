@@ -32,6 +32,7 @@ topics!(
     "glossary" "the words, one line each",
     "hosts" "sessions, and hooks of Claude Code and Codex",
     "interviews" "interviews that keep their answers safe",
+    "json" "the keys of a run in what `--json` prints",
     "mcp" "runs as tools of agents' hosts (`flow help mcp.md`)",
     "modes" "skills that are active in a session",
     "performance" "what it costs, measured",
@@ -76,11 +77,19 @@ pub(super) fn names(is_command: impl Fn(&str) -> bool) -> Vec<(String, &'static 
 /// The page that a command line asks for: `flow help workflows`. A command with the name of a topic comes first; with
 /// `.md` behind it, as pages name each other, the topic is meant.
 pub(super) fn asked(args: &[OsString], is_command: impl Fn(&str) -> bool) -> Option<String> {
-    let [help, word] = args.get(verbs::position(args)?..)? else { return None };
+    let mut words = args.get(verbs::position(args)?..)?.to_vec();
+    // A page is a text for programs, too, as that of a command is.
+    words.retain(|word| word != "--json");
+    let [help, word] = &words[..] else { return None };
     let word = word.to_str()?;
     if help != "help" || is_command(word) {
         return None;
     }
+    page_of(word)
+}
+
+/// The page of the topic that is called so.
+fn page_of(word: &str) -> Option<String> {
     // Pages name each other by their files.
     let name = word.strip_prefix("docs/").unwrap_or(word);
     let name = name.strip_suffix(".md").unwrap_or(name);
@@ -134,6 +143,12 @@ fn recipe_about(word: &str) -> Option<&'static str> {
     let has_it =
         |heading: &str| word.len() > 3 && heading.split_whitespace().any(|part| part.eq_ignore_ascii_case(word));
     RECIPES.iter().find(|(_, heading)| has_it(heading)).map(|(name, _)| *name)
+}
+
+/// That a word which is no command is a topic.
+pub(super) fn told(word: &str) -> Option<String> {
+    page_of(word)?;
+    Some(format!("it is a topic: `flow help {word}`"))
 }
 
 /// What to do about a word that is neither a command below `help` nor a topic.

@@ -168,6 +168,11 @@ impl UsageLine {
                         "install the new version as this one was; `flow --version` says which it is".to_owned(),
                     );
                 }
+                if self.path.is_empty()
+                    && let Some(topic) = topics::told(word)
+                {
+                    return Some(topic);
+                }
                 let near = nearest(error).filter(|near| is_near(word, near));
                 let meant = verbs::meant(&self.path, word).or(near)?;
                 let words = ["flow"].into_iter().chain(self.path.iter().map(String::as_str)).chain([meant]);

@@ -257,6 +257,28 @@ fn every_command_has_a_manual_page() {
     assert_eq!(std::fs::read_to_string(sandbox.path("man1/flow-workflow-check.1")).unwrap(), page);
     assert!(page.contains(".TH flow-workflow-check 1") && page.contains(".SH EXAMPLES"), "{page}");
     sandbox.flow(["man", "nothing"]).exits(2);
+    let start = sandbox.flow(["man", "start"]).ok().stdout;
+    assert!(start.contains(r"[\fB\-\-issue\fR \fI<ISSUE>\fR]"), "{start}");
+    assert!(start.contains(r"[\fB\-C\fR|\fB\-\-project\fR \fI<DIR>\fR]"), "{start}");
+    assert!(start.contains(r"[\fB\-\-another\fR]"), "{start}");
+    // The list of variables is no paragraph.
+    let flow = sandbox.flow(["man"]).ok().stdout;
+    let (_, extra) = flow.split_once(".SH EXTRA\n").unwrap();
+    assert!(extra.starts_with(".nf\nExit status:\n") && extra.contains("\n.fi\n"), "{extra}");
+}
+
+#[test]
+fn a_topic_that_is_taken_for_a_command_is_named_as_one() {
+    let sandbox = Sandbox::new();
+    for topic in ["ci", "tutorial", "json"] {
+        let told = format!("it is a topic: `flow help {topic}`");
+        let error = sandbox.flow([topic, "--json"]).exits(2).error();
+        assert!(error["help"].as_str().unwrap().starts_with(&told), "{error}");
+        assert!(sandbox.flow([topic]).exits(2).stderr.contains(&format!("  tip: {told}\n")), "{topic}");
+        assert_eq!(sandbox.flow(["man", topic, "--json"]).exits(2).error()["help"], told);
+        let page = sandbox.flow(["help", topic]).ok().stdout;
+        assert_eq!(sandbox.flow(["help", topic, "--json"]).ok().stdout, page, "{topic}");
+    }
 }
 
 #[test]

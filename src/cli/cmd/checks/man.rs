@@ -2,7 +2,7 @@
 
 use crate::cli::args::ManArgs;
 use crate::cli::out::{CliResult, Out};
-use crate::cli::{help, usage};
+use crate::cli::{help, topics, usage};
 use crate::model::{Kind, Problem};
 use crate::runs::{Context, Error, save_export};
 
@@ -13,10 +13,10 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: &ManArgs, out: &mut Out) -> C
             Some(page) => Ok(out.plain(&page)),
             None => {
                 let message = format!("there is no command `{}`", args.command.join(" "));
-                let help = match usage::command_meant(&args.command) {
-                    Some(meant) => format!("did you mean `flow man {meant}`?"),
-                    None => "`flow help` lists all commands".to_owned(),
-                };
+                let topic = if let [word] = &args.command[..] { topics::told(word) } else { None };
+                let meant =
+                    || usage::command_meant(&args.command).map(|meant| format!("did you mean `flow man {meant}`?"));
+                let help = topic.or_else(meant).unwrap_or_else(|| "`flow help` lists all commands".to_owned());
                 Err(Problem::new(Kind::Usage, "usage", message).help(help).into())
             }
         };
