@@ -37,7 +37,7 @@ fn what_is_not_there_is_told_at_once_and_called_missing() {
     let again = sandbox.flow(again).ok().json();
     assert_eq!((&again["repeated"], again["warnings"].as_array().unwrap().len()), (&json!(true), 1));
     let shown = sandbox.flow(["evidence", "r1"]).ok().stdout;
-    assert_eq!(shown, "r1\n  nosuch.log     missing  001 a\n  evidence/gone  missing  002 b\n");
+    assert_eq!(shown, "nosuch.log     missing  001 a\nevidence/gone  missing  002 b\n");
     // It is there by now.
     fs::write(sandbox.path("nosuch.log"), "text").unwrap();
     assert_eq!(listed(&sandbox, &["r1"])[0], json!(["nosuch.log", "file", true, 4]));

@@ -166,10 +166,10 @@ pub(super) fn footer(screen: &Screen, acts: &[RunAct], room: usize) -> PageLine 
     }
     let mut line = PageLine::new();
     for (key, what) in keys {
-        let longer = line.clone().with(Look::Strong, key).dim(format!(" {what}  "));
-        if columns(&longer.text()) > room {
-            break;
-        }
+        // The last one needs no gap behind it.
+        let longer = |gap| line.clone().with(Look::Strong, &key).dim(format!(" {what}{gap}"));
+        let fitting = ["  ", ""].map(longer).into_iter().find(|longer| columns(&longer.text()) <= room);
+        let Some(longer) = fitting else { break };
         line = longer;
     }
     line

@@ -122,6 +122,12 @@ fn line(report: &HudReport, format: Option<&str>, now: Timestamp, room: usize) -
         .map(of),
     );
     fields.retain(|(_, text)| !text.is_empty());
+    // A run without a goal may be called by its workflow alone.
+    if let [("title", title), ("name", name), ..] = &fields[..]
+        && title == name
+    {
+        fields.remove(0);
+    }
     let joined = |fields: &[(&str, String)]| {
         let texts: Vec<_> = fields.iter().map(|(_, text)| text.as_str()).collect();
         texts.join("  ")

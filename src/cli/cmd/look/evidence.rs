@@ -15,20 +15,22 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: EvidenceArgs, out: &mut Out) 
     let request = EvidenceRequest { run, all, feature, session };
     let report = runs::evidence(cx, &request)?;
     out.warnings(&report.notes);
-    let exit = out.answer(&report, |page| fill(&report, page));
+    let exit = out.answer(&report, |page| fill(&report, is_of_one, page));
     if report.evidence.is_empty() {
         out.aside("nothing is named as evidence or registered as an artifact\n");
     }
     Ok(exit)
 }
 
-/// A table for each run.
-fn fill(report: &EvidenceReport, page: &mut TextPage) {
+/// A table for each run; a single one was named, or chosen and told.
+fn fill(report: &EvidenceReport, is_of_one: bool, page: &mut TextPage) {
     page.cut_long_values();
     for items in report.evidence.chunk_by(|a, b| a.run_id == b.run_id) {
         let Some(first) = items.first() else { continue };
-        page.line(first.run_id.as_str());
-        page.table(2, items.iter().map(row));
+        if !is_of_one {
+            page.line(first.run_id.as_str());
+        }
+        page.table(if is_of_one { 0 } else { 2 }, items.iter().map(row));
     }
     seen_table("commands that flow ran", &report.seen, page);
     unreadable(&report.unreadable, page);
