@@ -526,7 +526,7 @@ pub(super) struct AdvanceArgs {
     #[command(flatten)]
     pub(super) run: RunArg,
     /// The state [default: the only one that can follow]
-    #[arg(long, value_name = "STATE", add = complete::phases())]
+    #[arg(long, value_name = "STATE", add = complete::following())]
     pub(super) to: Option<StateName>,
     /// The result of the state that the run leaves
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]

@@ -17,7 +17,7 @@ use crate::model::ReportType;
 use crate::modes;
 use crate::modes::policy::ModeKind;
 use crate::runs::{
-    self, BriefRequest, Context, ListFilter, ListedRun, Options, ShowRequest, TrustRequest, WorkflowEntry,
+    self, BriefRequest, Context, ListFilter, NextStatesRequest, Options, ShowRequest, TrustRequest, WorkflowEntry,
 };
 use crate::sharing::SharedStores;
 
@@ -49,7 +49,8 @@ fn run_names(cx: &Context) -> Option<Names> {
     // A shell shows no more, and a project may have thousands.
     let filter = ListFilter { limit: Some(RUNS), ..ListFilter::default() };
     let mut names = Vec::new();
-    for ListedRun { head, .. } in runs::list(cx, &filter).ok()?.runs {
+    for listed in runs::list_looking_at(cx, &filter, 0).ok()?.runs {
+        let head = listed.run.head;
         names.push((head.run_id.to_string(), format!("{} {}", head.workflow, head.status)));
     }
     Some(names)
@@ -76,6 +77,15 @@ fn phases_of_run(cx: &Context, run: String) -> Option<Names> {
     let request = ShowRequest { run: Some(run), ..ShowRequest::default() };
     let steps = runs::show(&cx.offline(), &request).ok()?.steps;
     Some(steps.into_iter().map(|step| (step.step.to_string(), step.status.to_string())).collect())
+}
+
+/// The states that can follow in the run that the line names, or in the one that would be moved.
+pub(super) fn following() -> ArgValueCandidates {
+    candidates(|cx| {
+        let request = NextStatesRequest { run: named_by_line(&["run", "run_id"]), ..NextStatesRequest::default() };
+        let choices = runs::next_states(cx, &request).ok()?.choices;
+        Some(choices.tt.iter().map(ToString::to_string).zip(choices.td).collect())
+    })
 }
 
 /// Workflows of which runs are begun.

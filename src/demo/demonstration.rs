@@ -53,8 +53,8 @@ pub fn demo(cx: &Context, request: &DemoRequest, tell: &mut dyn FnMut(DemoLine<'
     } else {
         story::play(&mut player)?;
     }
-    let listed = runs::list(&cx.working_in(&path), &ListFilter::default())?;
-    let runs = listed.runs.into_iter().map(|run| run.head.run_id).collect();
+    let listed = runs::list_looking_at(&cx.working_in(&path), &ListFilter::default(), 0)?;
+    let runs = listed.runs.into_iter().map(|listed| listed.run.head.run_id).collect();
     let place = path.to_string_lossy().into_owned();
     let look = ["watch", "serve"].map(|verb| Suggestion::flow(verb).in_project(Some(&place)));
     Ok(DemoReport { path, runs, look: look.to_vec() })

@@ -10,7 +10,7 @@ use crate::model::{Explain as _, RunHead, SessionId, Timestamp};
 use crate::modes::error::Result;
 use crate::modes::view::{ListedMode, ModeListReport, ModeListRequest, list};
 use crate::runs::open::reading::Unreadable;
-use crate::runs::{AttentionRequest, Card, CardGroup, Context, HolderLife, ShortNames, attention, session_life};
+use crate::runs::{AttentionRequest, Card, CardGroup, Context, HolderLife, Need, ShortNames, attention, session_life};
 
 /// The report of `sessions`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -51,15 +51,21 @@ pub struct HeldRun {
     pub name: String,
     /// What a person has to do about it.
     pub group: CardGroup,
+    /// Why, in one word; null if nothing is needed.
+    pub need: Option<Need>,
 }
 
-/// Finds the sessions that hold runs or have modes. Writes nothing.
+/// Finds the sessions that hold runs or have modes. Writes nothing. Without a `.flow` there are none.
 ///
 /// # Errors
 /// When the runs cannot be read.
 pub fn sessions(cx: &Context) -> Result<SessionsReport> {
     let open = attention(cx, &AttentionRequest { all: true })?;
-    let mut report = SessionsReport { unreadable: open.unreadable, ..sessions_of(cx, &open.runs)? };
+    let found = match cx.project_if_any()? {
+        Some(_) => sessions_of(cx, &open.runs)?,
+        None => SessionsReport { sessions: Vec::new(), unreadable: Vec::new(), warnings: Vec::new() },
+    };
+    let mut report = SessionsReport { unreadable: open.unreadable, ..found };
     report.warnings.extend(open.notes);
     Ok(report)
 }
@@ -88,7 +94,7 @@ pub fn sessions_of(cx: &Context, open: &[Card]) -> Result<SessionsReport> {
         // Each run has evidence of its own about the process.
         session.life = surer(session.life, card.holder);
         let (title, name) = (card.run.title(), names.of_run(&head.run_id).to_owned());
-        session.runs.push(HeldRun { head, title, name, group: card.group });
+        session.runs.push(HeldRun { head, title, name, group: card.group, need: card.need });
     }
     for mode in modes {
         let session = found.entry(mode.scope.0.clone()).or_insert_with_key(empty);

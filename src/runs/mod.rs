@@ -75,8 +75,9 @@ pub use look::evidence::{
 pub use look::gate::{GateReport, gate};
 pub use look::in_time::SeenCommands;
 pub(crate) use look::in_time::seen_commands;
+pub(crate) use look::list::list_looking_at;
 pub(crate) use look::list::parse_since;
-pub use look::list::{ListFilter, ListOrder, ListReport, ListStatus, list};
+pub use look::list::{ListFilter, ListOrder, ListReport, ListStatus, RunInList, list};
 pub(crate) use look::log::reader_left;
 pub use look::log::{Follow, LogReport, LogRequest, SkippedLine, follow, log};
 pub use look::needs::{Needs, call_about};

@@ -74,7 +74,7 @@ pub fn a_run_goes_from_its_start_to_its_end(tested: &dyn TestedStore) {
     let cx = &tested.context();
     let list = runs::list(cx, &ListFilter::default()).unwrap();
     assert_eq!((list.runs.len(), list.unreadable), (1, vec![]));
-    assert_eq!(list.runs[0].head.status, RunStatus::Cancelled);
+    assert_eq!(list.runs[0].run.head.status, RunStatus::Cancelled);
     assert_eq!(runs::log(cx, &LogRequest { run: Some(RUN.into()), ..LogRequest::default() }).unwrap().skipped, []);
 }
 

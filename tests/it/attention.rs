@@ -113,6 +113,7 @@ fn the_most_urgent_runs_come_first_and_those_that_need_no_person_are_left_out() 
     let none = format!("no runs here: there is no .flow in {} or above", sandbox.root().display());
     assert_eq!(sandbox.flow(["attention"]).ok().stderr, format!("{none}\n"));
     assert_eq!(sandbox.flow(["list"]).ok().stderr, format!("{none}\n"));
+    assert_eq!(sandbox.flow(["sessions"]).ok().stderr, format!("{none}\n"));
     assert_eq!(sandbox.flow(["resume", "--json"]).exits(3).json()["reason"], none);
     let host = HostProcess::new(&sandbox);
     for run in ["first", "second", "third"] {
@@ -150,6 +151,20 @@ fn the_most_urgent_runs_come_first_and_those_that_need_no_person_are_left_out() 
         list["runs"].as_array().unwrap().iter().map(|run| run["run_id"].clone()).collect::<Value>()
     };
     assert_eq!(ids(&["--attention"]), json!(["third", "first"]));
+    // A list, and what a session sees, say the same of it in the same keys.
+    let said = |report: &Value| {
+        let runs = report["runs"].as_array().unwrap().iter();
+        let mut said: Vec<_> = runs.map(|run| json!([run["run_id"], run["group"], run["need"]])).collect();
+        said.sort_by_key(Value::to_string);
+        said
+    };
+    let list = sandbox.flow(["list", "--json"]).ok().json();
+    assert_eq!(said(&list), said(&sandbox.flow(["attention", "--all", "--json"]).ok().json()));
+    for session in sandbox.flow(["sessions", "--json"]).ok().json()["sessions"].as_array().unwrap() {
+        assert!(said(&list).contains(&said(session)[0]), "{session}");
+    }
+    let hud = sandbox.flow(["hud", "--session", "third", "--json"]).ok().json()["run"].clone();
+    assert_eq!(json!([hud["run_id"], hud["group"], hud["need"]]), json!(["third", "waits", "blocked"]));
     assert_eq!(ids(&["--attention", "--search", "staging"]), json!(["third"]));
     assert_eq!(ids(&["--search", "STAGING"]), json!(["third"]));
     assert_eq!(ids(&["--search", "has ended"]), json!(["first"]));
@@ -446,13 +461,13 @@ fn a_row_says_what_a_run_is_first_and_fits_into_the_terminal() {
         shown(Some("40"), &["attention"]),
     ];
     insta::assert_snapshot!(pages.join("\n"), @r"
-    PR 7 review-pr                                               7         review-pr    ready    preflight 1/4  1 s  nothing is completed in `preflight` yet
-    issue 42 start-issue                                         issue-42  start-issue  ready    preflight 1/5  2 s  nothing is completed in `preflight` yet
-    The importer loses the last row of every file that it reads  importer  debug        blocked  preflight 1/5  3 s  Which of the two formats is meant, the old one or the new one?
+    PR 7 review-pr                                               7                ready    preflight 1/4  1 s  nothing is completed in `preflight` yet
+    issue 42 start-issue                                         issue-42         ready    preflight 1/5  2 s  nothing is completed in `preflight` yet
+    The importer loses the last row of every file that it reads  importer  debug  blocked  preflight 1/5  3 s  Which of the two formats is meant, the old one or the new one?
 
-    PR 7 review-pr    7         ready    pref… 1/4  nothing is completed in…
-    issue 42 start-…  issue-42  ready    pref… 1/5  nothing is completed in…
-    The importer lo…  importer  blocked  pref… 1/5  Which of the two format…
+    PR 7 review-pr    7         ready    pref… 1/4  1 s  nothing is complet…
+    issue 42 start-…  issue-42  ready    pref… 1/5  2 s  nothing is complet…
+    The importer lo…  importer  blocked  pref… 1/5  3 s  Which of the two f…
 
     PR 7 review-pr         7         ready
     issue 42 start-issue   issue-42  ready
@@ -465,10 +480,10 @@ fn a_row_says_what_a_run_is_first_and_fits_into_the_terminal() {
       issue 42 start-issue  issue-42  preflight 1/5  5 s  nothing is completed in `preflight` yet
 
     Waits for you  1
-      blocked  The importer loses…  importer  Which of the two…
+      blocked  The importer lo…  importer  6 s  Which of the tw…
     Can go on  2
-      PR 7 review-pr    7         pref… 1/4  nothing is complet…
-      issue 42 start-…  issue-42  pref… 1/5  nothing is complet…
+      PR 7 review-pr        7         4 s  nothing is completed…
+      issue 42 start-issue  issue-42  5 s  nothing is completed…
 
     Waits for you  1
       blocked  The importer loses…  importer
@@ -509,7 +524,7 @@ fn a_list_says_what_open_runs_wait_for_in_the_words_that_were_recorded() {
     let cause = json!({ "text": "2 tests fail", "exit_code": 101, "number": "001", "activity": "suite" });
     assert_eq!(report["runs"][0]["cause"], cause);
     let list = sandbox.flow(["list"]).ok().stdout;
-    insta::assert_snapshot!(list, @"debug  failing  debug  failing  preflight 1/5  2 s  2 tests fail · exit 101");
+    insta::assert_snapshot!(list, @"debug  failing  failing  preflight 1/5  2 s  2 tests fail · exit 101");
     let hud = sandbox.flow(["hud"]).ok().stdout;
     insta::assert_snapshot!(hud, @"debug  failing  preflight 1/5  failing  2 tests fail · exit 101  now");
     assert_eq!(sandbox.flow(["hud", "--format", "{waits}"]).ok().stdout, "2 tests fail · exit 101\n");

@@ -593,7 +593,7 @@ fn the_state_machine_of_a_skill_is_found_checked_and_started() {
         .claude/skills/scan/SKILL.md
       note        its workflow has no state machine: its steps are free, and `flow complete free` ends the run
       other open runs
-        2026-05-20T143004Z-scan  scan  active  analyze
+        2026-05-20T143004Z-scan  scan  ready  analyze 2/3
     ");
     assert!(sandbox.flow(["next", "free"]).ok().stdout.contains("no definition says what follows"));
     let error = sandbox.flow(["advance", "free", "--json"]).exits(1).error();
@@ -926,6 +926,9 @@ fn a_shell_completes_runs_phases_and_workflows() {
         let phases = ["preflight", "fan-out", "consolidate", "report"];
         assert_eq!(names(&["record-activity", option, ""]), phases, "{option}");
     }
+    // A run moves only to what can follow.
+    assert_eq!(names(&["advance", "r2", "--to", ""]), ["fan-out"]);
+    assert_eq!(names(&["advance", "--to", ""]), ["fan-out"]);
     assert_eq!(names(&["start", "re"]), ["release", "review-pr"]);
     // By any part of a name: the names that flow makes all begin with a date.
     sandbox.flow(["start", "start-issue", "--issue", "42"]).ok();
@@ -999,7 +1002,6 @@ fn a_shell_completes_for_the_run_and_the_project_that_the_line_names() {
     for words in [
         &["record-activity", "--run-id", "r1", "--phase", ""][..],
         &["record-activity", "--run-id=r1", "--summary", "x", "--advance", ""],
-        &["advance", "r1", "--to", ""],
         &["exec", "--run-id", "r1", "--phase", ""],
         &["emit", "--run-id", "r1", "--step", ""],
         &["emit", "--workflow", "debug", "--step", ""],

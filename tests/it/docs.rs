@@ -12,10 +12,10 @@ use flowrun::model::limits;
 use crate::support::Sandbox;
 
 /// Every page, by its path in the repository.
-const PAGES: [&str; 17] = [
+const PAGES: [&str; 18] = [
     "README.md", "CHANGELOG.md", "docs/cookbook.md", "docs/glossary.md", "docs/tutorial.md", "docs/doctor.md",
     "docs/drive.md", "docs/durability.md", "docs/errors.md", "docs/export.md", "docs/format.md", "docs/hosts.md",
-    "docs/interviews.md", "docs/mcp.md", "docs/modes.md", "docs/reports.md", "docs/workflows.md",
+    "docs/interviews.md", "docs/json.md", "docs/mcp.md", "docs/modes.md", "docs/reports.md", "docs/workflows.md",
 ];
 
 fn repository() -> &'static Path {
@@ -206,7 +206,7 @@ fn findings_about_hooks_are_those_of_the_program() {
     // A code is the first argument of a call, or of a pair.
     let first = literals(&source).into_iter().filter(|(before, _)| before.trim_end().ends_with(['(', ':']));
     let settings = ["disableAllHooks", "allowManagedHooksOnly", "/hooksConfig/enabled"];
-    let words = [&["host", "scope", "install", "uninstall", "plugin", "features"][..], &settings].concat();
+    let words = [&["host", "scope", "install", "uninstall", "setup", "plugin", "features"][..], &settings].concat();
     let known: BTreeSet<_> = first.map(|(_, code)| code.to_owned()).filter(|code| !words.contains(&&**code)).collect();
     let explained = column(&table(&read("docs/hosts.md"), "### What the doctor finds"), 0);
     assert_eq!(explained.len(), known.len(), "a code is there twice");

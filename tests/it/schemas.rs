@@ -21,13 +21,13 @@ use flowrun::interviews::{
     InterviewStatusReport, TalkRequest,
 };
 use flowrun::model::{
-    ActivityId, ActivityStatus, ActivityType, Confidence, EventId, ModeName, Number, Problem, ReportType, RunId,
-    RunStatus, SessionId, StateName, StepStatus, Timestamp, Unit, WorkflowId,
+    ActivityId, ActivityStatus, ActivityType, Confidence, EventId, ModeName, Number, Problem, ReportType, RunHead,
+    RunId, RunStatus, SessionId, StateName, StepStatus, Timestamp, Unit, WorkflowId,
 };
 use flowrun::modes::{
-    ModeEndReport, ModeEndRequest, ModeListReport, ModeListRequest, ModePromptReport, ModePromptRequest, ModeRequest,
-    ModeRequestReport, ModeScope, ModeShowReport, ModeShowRequest, ModeWriteReport, ModeWriteRequest, OutcomeReport,
-    PolicyReport, SessionsReport,
+    HeldRun, ModeEndReport, ModeEndRequest, ModeListReport, ModeListRequest, ModePromptReport, ModePromptRequest,
+    ModeRequest, ModeRequestReport, ModeScope, ModeShowReport, ModeShowRequest, ModeWriteReport, ModeWriteRequest,
+    OutcomeReport, PolicyReport, SessionsReport,
 };
 use flowrun::picture::WorkflowGraphReport;
 use flowrun::runs::{
@@ -35,10 +35,11 @@ use flowrun::runs::{
     CardFilter, ClaimRequest, DocumentKind, EmitReport, EmitRequest, EvidenceReport, EvidenceRequest, ExecReport,
     ExportReport, ForkReport, ForkRequest, HookInput, InitReport, InitRequest, ListFilter, ListReport, ListStatus,
     LogReport, LogRequest, NextStatesReport, NextStatesRequest, PruneReport, PruneRequest, RecordReport, RecordRequest,
-    ReplayReport, ReportRequest, ResumeReport, ResumeRequest, RunRequest, SessionEndReport, SessionEndRequest,
-    SetReport, SetRequest, ShowReport, ShowRequest, Source, StartReport, StartRequest, StatusReport, StatusRequest,
-    TrustReport, VerifyEvidenceReport, WorkReport, WorkflowAdoptReport, WorkflowConvertReport, WorkflowConvertRequest,
-    WorkflowListReport, WorkflowNewReport, WorkflowNewRequest, WorkflowReport, WorkflowRequest, schema_text,
+    ReplayReport, ReportRequest, ResumeReport, ResumeRequest, RunInList, RunPosition, RunRequest, SessionEndReport,
+    SessionEndRequest, SetReport, SetRequest, ShowReport, ShowRequest, Source, StartReport, StartRequest, StatusReport,
+    StatusRequest, TrustReport, VerifyEvidenceReport, WorkReport, WorkflowAdoptReport, WorkflowConvertReport,
+    WorkflowConvertRequest, WorkflowListReport, WorkflowNewReport, WorkflowNewRequest, WorkflowReport, WorkflowRequest,
+    schema_text,
 };
 use flowrun::sharing::{
     FetchReport, FetchRequest, ProbeReport, PushReport, PushRequest, StoreStatusReport, UseReport, UseRequest,
@@ -311,7 +312,7 @@ fn hosts(forms: &Forms) {
         &["hooks", "doctor"][..],
         &["hooks", "install", "--scope", "project", "--dry-run", "--continue", "--statusline"],
         &["hooks", "install", "--statusline"],
-        &["hooks", "install", "--scope", "project"],
+        &["hooks", "install"],
         &["hooks", "status"],
         &["hooks", "doctor"],
         &["hooks", "uninstall"],
@@ -551,7 +552,7 @@ fn every_request_over_runs_reads_what_it_writes_and_refuses_unknown_fields() {
         "session": "s1", "epoch": 2, "local": true,
     }));
     holds::<ListFilter>(&json!({
-        "status": ["active", "blocked", "asking", "waiting", "conflict", "failed", "completed", "cancelled"],
+        "status": ["active", "blocked", "question", "waiting", "joined", "failed", "completed", "cancelled"],
         "feature": "f", "search": "#42", "workflow": "debug", "session": "s1", "since": "2026-05-20T14:30:00.000Z",
         "sort": "changed", "limit": 3, "worktrees": true, "attention": true, "usage": true,
     }));
@@ -709,15 +710,46 @@ fn the_words_of_a_schema_are_those_of_files_and_command_lines() {
     same(ReportType::ALL, ReportType::as_str);
     same(RunStatus::ALL, RunStatus::as_str);
     same(StepStatus::ALL, StepStatus::as_str);
-    // The words that only lists have are for people.
-    let is_of_file = |status: &ListStatus| matches!(status, ListStatus::Run(_) | ListStatus::Doing(_));
-    let of_file: Vec<_> = ListStatus::ALL.into_iter().filter(is_of_file).map(ListStatus::as_str).collect();
-    assert_eq!(words(&read::<ListStatus>()), of_file);
+    let of_file = ListStatus::ALL.into_iter().filter(|status| status.is_by_file());
+    assert_eq!(words(&read::<ListStatus>()), of_file.map(ListStatus::as_str).collect::<Vec<_>>());
     let mut tree = Cli::command();
     tree.build();
     let status = tree.find_subcommand("list").unwrap().get_arguments().find(|arg| arg.get_id() == "status").unwrap();
     let taken: Vec<_> = status.get_possible_values().iter().map(|word| word.get_name().to_owned()).collect();
     assert_eq!(taken, ListStatus::ALL.map(ListStatus::as_str));
+}
+
+#[test]
+fn the_keys_of_a_run_are_those_that_docs_json_md_has() {
+    fn keys(schema: &Value) -> BTreeSet<String> {
+        schema["properties"].as_object().unwrap().keys().cloned().collect()
+    }
+    let asked = [
+        ("list", keys(&printed::<RunInList>())),
+        ("attention", keys(&printed::<Card>())),
+        ("sessions", keys(&printed::<HeldRun>())),
+        ("hud", keys(&printed::<RunPosition>())),
+        ("resume", keys(&printed::<ResumeReport>())),
+        ("candidates", keys(&printed::<RunHead>())),
+    ];
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/json.md")).unwrap();
+    let mut told: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for row in page.lines().filter(|line| line.starts_with("| `")) {
+        let cells: Vec<_> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+        for place in cells[1].split(", ") {
+            let places: &[&str] = match place {
+                "all" => &["list", "attention", "sessions", "hud", "resume", "candidates"],
+                one => &[one],
+            };
+            for place in places {
+                let of_place = told.entry((*place).to_owned()).or_default();
+                of_place.extend(cells[0].split(", ").map(|key| key.trim_matches('`').to_owned()));
+            }
+        }
+    }
+    for (place, keys) in asked {
+        assert_eq!(told[place], keys, "{place}");
+    }
 }
 
 /// Whether the schema of a name takes `text`, for each kind of name beside whether the name itself does.

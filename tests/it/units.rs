@@ -159,6 +159,7 @@ fn runs_are_found_by_what_they_do_and_what_they_are_about() {
     };
     assert_eq!(ids(&["--status", "failing"]), ["failing"]);
     assert_eq!(ids(&["--status", "waiting"]), ["resting"]);
+    assert_eq!(ids(&["--status", "question"]), ["asking"]);
     assert_eq!(ids(&["--status", "asking"]), ["asking"]);
     assert_eq!(ids(&["--status", "active"]).len(), 3);
     assert_eq!(ids(&["--feature", "search"]), ["asking", "resting"]);
@@ -166,7 +167,7 @@ fn runs_are_found_by_what_they_do_and_what_they_are_about() {
     sandbox.flow(["start", "debug", "--issue", "77"]).ok();
     assert_eq!(ids(&["--search", "#77"]).len(), 1);
     let page = sandbox.flow(["list", "--feature", "checkout"]).ok().stdout;
-    assert_eq!(page, "build-fast  failing  build-fast  failing  plan 1/3  14 s  plan failed\n");
+    assert_eq!(page, "build-fast  failing  failing  plan 1/3  15 s  plan failed\n");
     let none = sandbox.flow(["list", "--feature", "nothing"]).ok();
     assert_eq!((none.stdout.as_str(), none.stderr.as_str()), ("", "no run matches\n"));
     for (option, typed, meant) in [("workflow", "debgu", "debug"), ("feature", "checkuot", "checkout")] {

@@ -22,10 +22,8 @@ impl ValueEnum for ListStatus {
         let help = match self {
             Self::Run(RunStatus::Active) => "Active",
             Self::Run(RunStatus::Blocked) => "Blocked: waits for a person",
-            Self::Doing(Doing::Asking) => "Has an open question",
             Self::Doing(Doing::Waiting) => "The run's current step is waiting",
-            Self::Doing(Doing::Conflict) => "A merge joined two histories of the run",
-            Self::Doing(Doing::Failing) => "A step or an activity of the run failed",
+            Self::Doing(_) => "A step or an activity of the run failed",
             Self::Run(RunStatus::Failed) => "The run failed",
             Self::Run(RunStatus::Completed) => "Completed: its work is done",
             Self::Run(RunStatus::Cancelled) => "Cancelled",
@@ -34,15 +32,21 @@ impl ValueEnum for ListStatus {
             Self::Ready => "The next step is known, and no session holds it",
         };
         let value = PossibleValue::new(self.as_str()).help(help);
-        // As lists show it.
-        Some(if *self == Self::AtWork { value.aliases(["at work", "at-work"]) } else { value })
+        Some(match self {
+            // As lists show it.
+            Self::AtWork => value.aliases(["at work", "at-work"]),
+            // As `doing` has them.
+            Self::Need(Need::Question) => value.alias(Doing::Asking.as_str()),
+            Self::Need(Need::Joined) => value.alias(Doing::Conflict.as_str()),
+            _ => value,
+        })
     }
 }
 
 /// What a need means, in a list of them.
 fn about(need: Need) -> &'static str {
     match need {
-        Need::Question => "It asks a question",
+        Need::Question => "It asks a question; also `asking`",
         Need::Blocked => "The run or an activity is blocked, or a step or a unit waits",
         Need::Limit => "A limit is reached",
         Need::Failing => "A step or an activity failed",
@@ -50,7 +54,7 @@ fn about(need: Need) -> &'static str {
         Need::Undone => "It passed over work without a reason",
         Need::Drifted => "The workflow changed at its current phase",
         Need::Damaged => "Events are missing from its log",
-        Need::Joined => "A merge joined two histories",
+        Need::Joined => "A merge joined two histories; also `conflict`",
         Need::Rewound => "An older version was put back",
         Need::Unshared => "The store that machines share does not have it as it is here",
         Need::Begun => "An activity or a step was begun, and its outcome is unknown",

@@ -8,7 +8,7 @@ use crate::cli::out::{CliResult, Out};
 use crate::cli::page::TextPage;
 use crate::cli::progress::while_waiting;
 use crate::model::{Timestamp, counted, quoted};
-use crate::runs::{self, Card, Context, Error, ListFilter, ListReport, ListUsage, ShortNames, parse_since, similar};
+use crate::runs::{self, Context, Error, ListFilter, ListReport, ListUsage, ShortNames, parse_since, similar};
 
 /// How many runs are shown unless a limit is given; programs get all.
 const SHOWN: usize = 20;
@@ -33,7 +33,10 @@ pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> CliResult {
         worktrees,
         usage,
     };
-    let report = while_waiting("reading the runs", || runs::list(cx, &filter))?;
+    let now = cx.now();
+    // Programs get what every run needs.
+    let looked_at = if out.is_json() { usize::MAX } else { filter.limit.unwrap_or(SHOWN) };
+    let report = while_waiting("reading the runs", || runs::list_looking_at(cx, &filter, looked_at))?;
     out.warnings(&report.notes);
     for run in &report.unreadable {
         out.warnings(&[run.in_words()]);
@@ -46,13 +49,9 @@ pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> CliResult {
     // A run may be open in another worktree when none is here.
     worktrees::hint(&report.worktrees, out);
     let shown = filter.limit.unwrap_or(SHOWN).min(report.runs.len());
-    let now = cx.now();
-    // Programs get what the list has without reading any log.
-    let open = report.runs[..shown].iter().filter(|run| !out.is_json() && !run.head.is_over());
-    let cards = runs::cards_of(&cx.offline(), open.map(|run| &run.head.run_id))?;
-    let names = short_names(cx, report.runs[..shown].iter().map(|run| &run.head.run_id));
+    let names = short_names(cx, report.runs[..shown].iter().map(|listed| &listed.run.head.run_id));
     let exit = out.answer(&report, |page| {
-        fill(&report, &names, &cards, shown, now, page);
+        fill(&report, &names, shown, now, page);
         worktrees::show(&report.worktrees, &runs::cards_in_worktrees(cx, &report.worktrees), now, page);
     });
     if shown < report.runs.len() {
@@ -64,11 +63,13 @@ pub(super) fn run(cx: &Context, args: ListArgs, out: &mut Out) -> CliResult {
 
 /// That no run matches, with the name that was probably meant.
 fn no_match(cx: &Context, filter: &ListFilter) -> String {
-    let all = runs::list(&cx.offline(), &ListFilter::default()).map(|report| report.runs).unwrap_or_default();
+    let all =
+        runs::list_looking_at(&cx.offline(), &ListFilter::default(), 0).map(|report| report.runs).unwrap_or_default();
     let defined = runs::workflow_list(cx).map(|report| report.workflows).unwrap_or_default();
-    let workflows = defined.into_iter().map(|one| one.id).chain(all.iter().map(|run| run.head.workflow.to_string()));
-    let features = all.iter().filter_map(|run| run.feature.clone());
-    let sessions = all.iter().filter_map(|run| run.session.as_ref().map(ToString::to_string));
+    let workflows =
+        defined.into_iter().map(|one| one.id).chain(all.iter().map(|listed| listed.run.head.workflow.to_string()));
+    let features = all.iter().filter_map(|listed| listed.run.feature.clone());
+    let sessions = all.iter().filter_map(|listed| listed.run.session.as_ref().map(ToString::to_string));
     let session = filter.session.as_ref().map(ToString::to_string);
     for (option, given, known) in [
         ("workflow", &filter.workflow, workflows.collect::<Vec<_>>()),
@@ -86,9 +87,10 @@ fn no_match(cx: &Context, filter: &ListFilter) -> String {
     "no run matches".to_owned()
 }
 
-fn fill(report: &ListReport, names: &ShortNames, cards: &[Card], shown: usize, now: Timestamp, page: &mut TextPage) {
+fn fill(report: &ListReport, names: &ShortNames, shown: usize, now: Timestamp, page: &mut TextPage) {
     page.cut_long_values();
-    rows(&report.runs[..shown], names, Looked::All(cards), now, 0, page);
+    let listed = report.runs[..shown].iter().map(|listed| &listed.run);
+    rows(listed, names, Looked::All(&report.cards), now, 0, page);
     if let Some(used) = &report.usage {
         usage(used, names, shown, page);
     }

@@ -3,7 +3,7 @@
 use crate::cli::args::ResumeArgs;
 use crate::cli::cmd::look::seen::seen_table;
 use crate::cli::cmd::look::show::left_undone;
-use crate::cli::cmd::run_rows::word_by_file;
+use crate::cli::cmd::run_rows::{place_of, word_by_file};
 use crate::cli::cmd::worktrees;
 use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{self, COMMAND, TextPage, or_dash, or_empty};
@@ -11,7 +11,7 @@ use crate::cli::progress::while_waiting;
 use crate::engine::Verdict;
 use crate::model::{SessionId, StateName, Timestamp, counted};
 use crate::picture::reason_now;
-use crate::runs::{self, ClaimRequest, Context, ResumeReport, ResumeRequest, Sharing, TreeState, Who};
+use crate::runs::{self, Card, ClaimRequest, Context, ResumeReport, ResumeRequest, Sharing, TreeState, Who};
 
 pub(super) fn run(cx: &Context, args: ResumeArgs, out: &mut Out) -> CliResult {
     let claim = if args.take_over {
@@ -32,7 +32,13 @@ pub(super) fn run(cx: &Context, args: ResumeArgs, out: &mut Out) -> CliResult {
     }
     worktrees::hint(&report.worktrees, out);
     // The exit status tells a script how the run stands, unless it never got the answer.
-    Ok(out.answer(&report, |page| fill(&report, cx.now(), page)).then(report.verdict.into()))
+    let exit = out.answer(&report, |page| {
+        let shown = report.candidates.iter().take(SHOWN);
+        // One that cannot be looked at is shown as its file says.
+        let others = runs::cards_of(&cx.offline(), shown.map(|other| &other.run_id)).unwrap_or_default();
+        fill(&report, &others, cx.now(), page);
+    });
+    Ok(exit.then(report.verdict.into()))
 }
 
 /// The highest number of changed files, and of other runs, that the page shows.
@@ -40,7 +46,7 @@ const SHOWN: usize = 10;
 /// The highest number of units that the page shows.
 const UNITS: usize = 20;
 
-fn fill(report: &ResumeReport, now: Timestamp, page: &mut TextPage) {
+fn fill(report: &ResumeReport, others: &[Card], now: Timestamp, page: &mut TextPage) {
     let style = match report.verdict {
         Verdict::Continue | Verdict::Done => page::GOOD,
         Verdict::Reconcile | Verdict::NeedsHuman | Verdict::Held | Verdict::Drifted | Verdict::Rewound => page::CARE,
@@ -62,7 +68,7 @@ fn fill(report: &ResumeReport, now: Timestamp, page: &mut TextPage) {
         page.field("held by", &format!("{session}, epoch {}", claim.epoch));
     }
     work(report, page);
-    surroundings(report, page);
+    surroundings(report, others, page);
     worktrees::show(&report.worktrees, &[], now, page);
 }
 
@@ -146,7 +152,7 @@ fn units(report: &ResumeReport, page: &mut TextPage) {
     }
 }
 
-fn surroundings(report: &ResumeReport, page: &mut TextPage) {
+fn surroundings(report: &ResumeReport, others: &[Card], page: &mut TextPage) {
     let tree = &report.working_tree;
     match tree.state {
         TreeState::Clean => {}
@@ -168,8 +174,9 @@ fn surroundings(report: &ResumeReport, page: &mut TextPage) {
     if !report.candidates.is_empty() {
         page.line("  other open runs");
         let rows = report.candidates.iter().take(SHOWN).map(|other| {
-            let phase = other.phase.as_ref().map_or("", StateName::as_str);
-            [other.run_id.as_str(), other.workflow.as_str(), word_by_file(other), phase]
+            let card = others.iter().find(|card| card.run.head.run_id == other.run_id);
+            let word = card.map_or_else(|| word_by_file(other), Card::word);
+            [other.run_id.as_str(), other.workflow.as_str(), word, &place_of(other, card)].map(str::to_owned)
         });
         page.table(4, rows);
     }

@@ -36,8 +36,8 @@ impl<'a> Looked<'a> {
 }
 
 /// One line for each run of a list. What it waits for is that of its card, if that was read.
-pub(super) fn rows(
-    runs: &[ListedRun],
+pub(super) fn rows<'r>(
+    runs: impl IntoIterator<Item = &'r ListedRun>,
     names: &ShortNames,
     looked: Looked<'_>,
     now: Timestamp,
@@ -57,15 +57,23 @@ pub(super) fn rows(
         table.push([
             brief(&run.title()).into_owned(),
             names.of_run(&run.head.run_id).to_owned(),
-            run.head.workflow.to_string(),
+            beside(&run.title(), run.head.workflow.as_str()),
             word(run, card, looked).to_owned(),
-            place_of(run, card),
+            place_of(&run.head, card),
             age(run.head.updated_at, now),
             brief(&reason).into_owned(),
         ]);
     }
     let steps: Vec<_> = [(WORKFLOW, Shrink::Whole)].into_iter().chain(COLUMNS.steps()).collect();
     fitted(&table, &steps, indent, page);
+}
+
+/// The workflow of a run beside its title; nothing if the title has it, because the run has no goal.
+pub(super) fn beside(title: &str, workflow: &str) -> String {
+    if title.strip_suffix(workflow).is_some_and(|before| before.is_empty() || before.ends_with(' ')) {
+        return String::new();
+    }
+    workflow.to_owned()
 }
 
 /// How a run stands, in the word that every list has for it. Without a card it is as near to that as the file of the run.
@@ -88,8 +96,8 @@ pub(super) fn word_by_file(head: &RunHead) -> &'static str {
 }
 
 /// The phase of a run and its place in the workflow: `code 4/5`.
-pub(super) fn place_of(run: &ListedRun, card: Option<&Card>) -> String {
-    let phase = or_empty(run.head.phase.as_ref());
+pub(super) fn place_of(run: &RunHead, card: Option<&Card>) -> String {
+    let phase = or_empty(run.phase.as_ref());
     match card.and_then(|card| card.place) {
         Some(place) => format!("{phase} {}/{}", place.number, place.of),
         None => phase,

@@ -20,8 +20,9 @@ pub(super) fn complete(cx: &Context, request: &CompleteRequestParams) -> Result<
     if typed.name != run {
         return Err(invalid(format!("it has no argument {:.60}; it has {run}", typed.name)));
     }
-    let listed = runs::list(cx, &ListFilter::default()).map_err(|error| failed(cx, &[], &error.problem()))?;
-    let mut ids: Vec<_> = listed.runs.iter().map(|run| run.head.run_id.to_string()).collect();
+    let listed =
+        runs::list_looking_at(cx, &ListFilter::default(), 0).map_err(|error| failed(cx, &[], &error.problem()))?;
+    let mut ids: Vec<_> = listed.runs.iter().map(|listed| listed.run.head.run_id.to_string()).collect();
     ids.retain(|id| id.starts_with(&typed.value));
     let total = ids.len();
     // The protocol takes no more in one answer.

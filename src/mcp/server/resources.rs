@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::mcp::server::answer::{no_commands, problem, report};
 use crate::mcp::server::offer::ToolOffer;
 use crate::model::{Explain, Kind, Problem};
-use crate::runs::{self, Context, ListFilter, ListReport, ListedRun, LogReport, LogRequest, ShowRequest};
+use crate::runs::{self, Context, ListFilter, ListReport, ListedRun, LogReport, LogRequest, RunInList, ShowRequest};
 
 /// The address of the list of runs; a run's begins with it.
 const RUNS: &str = "flow://runs";
@@ -25,9 +25,9 @@ const SHOWN: usize = 200;
 
 /// The list of runs, and the newest runs.
 pub(super) fn list(cx: &Context, tools: &[ToolOffer]) -> Result<ListResourcesResult, ErrorData> {
-    let report = newest(cx).map_err(|error| failed(cx, tools, &error.problem()))?;
+    let report = newest(cx, 0).map_err(|error| failed(cx, tools, &error.problem()))?;
     let mut resources = vec![Resource::new(RUNS, "runs").with_description("The newest runs").with_mime_type(JSON)];
-    for ListedRun { head, .. } in report.runs {
+    for RunInList { run: ListedRun { head, .. }, .. } in report.runs {
         let about = format!("A run of {}, {}", head.workflow, head.status);
         let run = Resource::new(format!("{RUNS}/{}", head.run_id), head.run_id.to_string());
         resources.push(run.with_description(about).with_mime_type(JSON));
@@ -35,8 +35,8 @@ pub(super) fn list(cx: &Context, tools: &[ToolOffer]) -> Result<ListResourcesRes
     Ok(ListResourcesResult::with_all_items(resources))
 }
 
-fn newest(cx: &Context) -> runs::Result<ListReport> {
-    runs::list(cx, &ListFilter { limit: Some(LISTED), ..ListFilter::default() })
+fn newest(cx: &Context, looked_at: usize) -> runs::Result<ListReport> {
+    runs::list_looking_at(cx, &ListFilter { limit: Some(LISTED), ..ListFilter::default() }, looked_at)
 }
 
 /// The addresses of a run.
@@ -67,7 +67,7 @@ pub(super) fn read(cx: &Context, tools: &[ToolOffer], uri: &str) -> Result<ReadR
 fn value(cx: &Context, tools: &[ToolOffer], uri: &str) -> Result<Value, ErrorData> {
     let Some(path) = uri.strip_prefix(RUNS) else { return Err(unknown(uri)) };
     let answer = if path.is_empty() {
-        newest(cx).map(|runs| report(cx, tools, &runs, no_commands(&runs)))
+        newest(cx, LISTED).map(|runs| report(cx, tools, &runs, no_commands(&runs)))
     } else {
         // Without the slash it is the address of something else that begins with the same letters.
         let Some(run) = path.strip_prefix('/') else { return Err(unknown(uri)) };

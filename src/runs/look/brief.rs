@@ -9,7 +9,7 @@ use crate::engine::{CompletedActivity, InDoubt, LeftUndone, Verdict};
 use crate::model::{RunId, RunStatus, RunSummary, SessionId, StateName, Timestamp, WorkflowId};
 use crate::runs::context::Context;
 use crate::runs::error::Result;
-use crate::runs::look::card::{HolderLife, holder_life, word_for_session};
+use crate::runs::look::card::{CardGroup, HolderLife, holder_life, standing_for_session, word_of};
 use crate::runs::look::cause::{Cause, Need, cause_of};
 use crate::runs::look::in_time::asks_for_files;
 use crate::runs::look::resume::{Looking, ResumeReport, ResumeRequest, resume_here};
@@ -40,6 +40,10 @@ pub struct RunPosition {
     pub workflow: Option<WorkflowId>,
     /// Its status.
     pub status: Option<RunStatus>,
+    /// What a person has to do; null if it cannot be read.
+    pub group: Option<CardGroup>,
+    /// Why, in one word; null if nothing is needed.
+    pub need: Option<Need>,
     /// How it stands, in the word that lists have for it; absent if it cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
@@ -200,12 +204,18 @@ fn brief_from(work: &OpenWork, report: ResumeReport, view: Option<&View>) -> Opt
     let holder = hold.map(|hold| holder_life(&work.project, hold));
     let process = report.in_doubt.iter().find_map(|doubt| doubt.process);
     let goes_on = process.is_some() || report.begun_at.is_some();
-    let state = view.map(|view| word_for_session(view, (report.verdict, report.next.action), goes_on, holder));
+    let standing = view.map(|view| standing_for_session(view, (report.verdict, report.next.action), goes_on, holder));
+    let state = match (standing, report.status) {
+        (Some((group, need)), Some(status)) => Some(word_of(group, need, status).to_owned()),
+        _ => None,
+    };
     let title = view.map(|view| ListedRun::from(RunSummary::from(view.history.state().document())).title());
     let position = RunPosition {
         run_id,
         title,
-        state: state.map(str::to_owned),
+        group: standing.map(|(group, _)| group),
+        need: standing.and_then(|(_, need)| need),
+        state,
         workflow: report.workflow,
         status: report.status,
         phase_number,

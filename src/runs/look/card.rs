@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::engine::{Action, Drift, Hold, HoldState, LeftUndone, Lives, Outlook, Plan, Undone, Verdict};
 use crate::machine::Machine;
 use crate::model::{
-    ActivityStatus, Doing, RunHead, RunSummary, SESSION_ENDED, Seq, SessionId, StepStatus, Timestamp, named,
+    ActivityStatus, Doing, RunHead, RunStatus, RunSummary, SESSION_ENDED, Seq, SessionId, StepStatus, Timestamp, named,
 };
 use crate::runs::context::OpenedProject;
 use crate::runs::error::Result;
@@ -77,12 +77,7 @@ impl Card {
     /// How the run stands, in the word that every list has for it.
     #[must_use]
     pub fn word(&self) -> &'static str {
-        match (self.need, self.group) {
-            (Some(need), _) => need.as_str(),
-            (None, CardGroup::AtWork) => AT_WORK,
-            (None, CardGroup::Over) => self.run.head.status.as_str(),
-            (None, _) => READY,
-        }
+        word_of(self.group, self.need, self.run.head.status)
     }
 
     /// The reason, with what rows show in its place.
@@ -118,6 +113,16 @@ impl Card {
             last_seq,
             run,
         }
+    }
+}
+
+/// How a run of this status stands, in the word that every list has for it.
+pub(super) fn word_of(group: CardGroup, need: Option<Need>, status: RunStatus) -> &'static str {
+    match (need, group) {
+        (Some(need), _) => need.as_str(),
+        (None, CardGroup::AtWork) => AT_WORK,
+        (None, CardGroup::Over) => status.as_str(),
+        (None, _) => READY,
     }
 }
 
@@ -389,36 +394,39 @@ fn passed_over(view: &View, plan: &Plan) -> Option<String> {
     None
 }
 
-/// The word for how a run stands that its own session sees, as far as [`Card::word`] can be told without its plan.
-pub(super) fn word_for_session(
+/// How a run stands for its own session, as far as a card's group and need can be told without its plan.
+pub(super) fn standing_for_session(
     view: &View,
     (verdict, action): (Verdict, Action),
     goes_on: bool,
     holder: Option<HolderLife>,
-) -> &'static str {
+) -> (CardGroup, Option<Need>) {
     let state = &view.history.state().document().state;
     if verdict == Verdict::Done {
-        return state.status.as_str();
+        return (CardGroup::Over, None);
     }
     if let Some(need) = Need::of_verdict(verdict, action) {
-        return need.as_str();
+        return (CardGroup::Waits, Some(need));
     }
     if what_waits(view).is_some() {
-        return Need::Blocked.as_str();
+        return (CardGroup::Waits, Some(Need::Blocked));
     }
     if goes_on || matches!(holder, Some(HolderLife::Alive | HolderLife::Unknown)) {
-        return AT_WORK;
+        return (CardGroup::AtWork, None);
     }
     if verdict == Verdict::Reconcile {
-        return Need::Begun.as_str();
+        return (CardGroup::InDoubt, Some(Need::Begun));
     }
     if Doing::of(state) == Some(Doing::Failing) || action == Action::RetryPhase {
-        return Need::Failing.as_str();
+        return (CardGroup::Waits, Some(Need::Failing));
     }
     if holder == Some(HolderLife::Dead) {
-        return Need::Dead.as_str();
+        return (CardGroup::LeftBehind, Some(Need::Dead));
     }
-    if state.blocked_reason.as_deref() == Some(SESSION_ENDED) { Need::Ended.as_str() } else { READY }
+    if state.blocked_reason.as_deref() == Some(SESSION_ENDED) {
+        return (CardGroup::LeftBehind, Some(Need::Ended));
+    }
+    (CardGroup::CanGoOn, None)
 }
 
 /// A step or activity that waits, in words. With parallel work, the rest may go on meanwhile.

@@ -12,7 +12,7 @@ use crate::model::{Doing, Issue, Remote, RunStatus, Seq, SessionId, Timestamp, n
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::look::attention::{AttentionRequest, open_cards};
-use crate::runs::look::card::{AT_WORK, Card, READY, says};
+use crate::runs::look::card::{AT_WORK, Card, CardGroup, READY, says};
 use crate::runs::look::cause::Need;
 use crate::runs::look::used::{ListUsage, usage_of};
 use crate::runs::look::wait::cards_of;
@@ -144,12 +144,10 @@ pub enum ListStatus {
 
 impl ListStatus {
     /// All statuses that have a name.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 22] = [
         Self::Run(RunStatus::Active),
         Self::Run(RunStatus::Blocked),
-        Self::Doing(Doing::Asking),
         Self::Doing(Doing::Waiting),
-        Self::Doing(Doing::Conflict),
         Self::Doing(Doing::Failing),
         Self::Run(RunStatus::Failed),
         Self::Run(RunStatus::Completed),
@@ -188,8 +186,16 @@ impl ListStatus {
         match self {
             Self::Run(status) => run.head.status == status,
             Self::Doing(doing) => run.head.doing == Some(doing),
+            Self::Need(Need::Question) => run.head.doing == Some(Doing::Asking),
+            Self::Need(Need::Joined) => run.head.doing == Some(Doing::Conflict),
             Self::Need(_) | Self::AtWork | Self::Ready => false,
         }
+    }
+
+    /// Whether the file of a run can say so.
+    #[must_use]
+    pub fn is_by_file(self) -> bool {
+        matches!(self, Self::Run(_) | Self::Doing(_) | Self::Need(Need::Question | Need::Joined))
     }
 
     /// The word that lists show for it; none for what only the file of a run says.
@@ -208,6 +214,12 @@ impl ListStatus {
 impl FromStr for ListStatus {
     type Err = String;
     fn from_str(text: &str) -> std::result::Result<Self, String> {
+        // What `doing` has for two needs.
+        match text.parse() {
+            Ok(Doing::Asking) => return Ok(Self::Need(Need::Question)),
+            Ok(Doing::Conflict) => return Ok(Self::Need(Need::Joined)),
+            _ => {}
+        }
         for status in Self::ALL {
             // As lists show it, too: `at work`.
             if status.as_str() == text || status.word() == Some(text) {
@@ -235,9 +247,9 @@ impl JsonSchema for ListStatus {
         "ListStatus".into()
     }
 
-    // Programs ask for what files and JSON say; the words of lists are taken as well.
+    // Every call of a model has it: those that a run's file says are enough. The other words are taken as well.
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let of_file = Self::ALL.into_iter().filter(|status| matches!(status, Self::Run(_) | Self::Doing(_)));
+        let of_file = Self::ALL.into_iter().filter(|status| status.is_by_file());
         json_schema!({
             "type": "string",
             "enum": of_file.map(Self::as_str).collect::<Vec<_>>(),
@@ -250,7 +262,10 @@ impl JsonSchema for ListStatus {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ListReport {
     /// In the order that was asked for.
-    pub runs: Vec<ListedRun>,
+    pub runs: Vec<RunInList>,
+    /// The open ones of them that were looked at.
+    #[serde(skip)]
+    pub(crate) cards: Vec<Card>,
     /// Runs that cannot be read.
     pub unreadable: Vec<Unreadable>,
     /// Other worktrees of the repository in which runs are open.
@@ -263,16 +278,48 @@ pub struct ListReport {
     pub notes: Vec<String>,
 }
 
+/// A run of a list, and what it needs.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct RunInList {
+    /// The run.
+    #[serde(flatten)]
+    pub run: ListedRun,
+    /// What a person has to do; null if it could not be looked at.
+    pub group: Option<CardGroup>,
+    /// Why, in one word; null if nothing is needed.
+    pub need: Option<Need>,
+}
+
+impl RunInList {
+    fn new(run: ListedRun, cards: &[Card]) -> Self {
+        if run.head.is_over() {
+            return Self { run, group: Some(CardGroup::Over), need: None };
+        }
+        let card = cards.iter().find(|card| card.run.head.run_id == run.head.run_id);
+        let (group, need) = (card.map(|card| card.group), card.and_then(|card| card.need));
+        Self { run, group, need }
+    }
+}
+
 /// Lists runs, newest first. Without a `.flow` there are none.
 ///
 /// # Errors
 /// [`crate::runs::Error::Store`] when the project cannot be read; a single unreadable run is in the report.
 pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
+    list_looking_at(cx, filter, usize::MAX)
+}
+
+/// As [`list`], for a reader who sees what this many of the first runs need.
+///
+/// # Errors
+/// As [`list`].
+pub(crate) fn list_looking_at(cx: &Context, filter: &ListFilter, looked_at: usize) -> Result<ListReport> {
     let project = match cx.project() {
         Ok(project) => project,
         Err(Error::NoProject { around, .. }) => {
             let (worktrees, notes) = (listed_elsewhere(cx, filter, 0), project_around(around.as_deref(), "list"));
-            return Ok(ListReport { runs: Vec::new(), unreadable: Vec::new(), worktrees, usage: None, notes });
+            let (runs, cards, unreadable) = (Vec::new(), Vec::new(), Vec::new());
+            return Ok(ListReport { runs, cards, unreadable, worktrees, usage: None, notes });
         }
         Err(error) => return Err(error),
     };
@@ -289,7 +336,10 @@ pub fn list(cx: &Context, filter: &ListFilter) -> Result<ListReport> {
     }
     let usage = if filter.usage { Some(usage_of(&project, &runs, &mut unreadable)?) } else { None };
     let worktrees = listed_elsewhere(cx, filter, runs.len());
-    Ok(ListReport { runs, unreadable, worktrees, usage, notes })
+    let open = runs.iter().take(looked_at).filter(|run| !run.head.is_over());
+    let cards = cards_of(&cx.offline(), open.map(|run| &run.head.run_id))?;
+    let runs = runs.into_iter().map(|run| RunInList::new(run, &cards)).collect();
+    Ok(ListReport { runs, cards, unreadable, worktrees, usage, notes })
 }
 
 /// The open runs of other worktrees that the filter takes. `listed` runs are in the list already.

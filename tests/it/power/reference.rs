@@ -87,7 +87,7 @@ pub fn told(root: &Path, run: &str) -> Result<(Vec<Value>, Value), String> {
     if !list.unreadable.is_empty() {
         return Err(format!("list cannot read {:?}", list.unreadable));
     }
-    let Some(listed) = list.runs.iter().find(|listed| listed.head.run_id.as_str() == run) else {
+    let Some(listed) = list.runs.iter().find(|listed| listed.run.head.run_id.as_str() == run) else {
         return match runs::resume(&flow, &ResumeRequest { run: named(), ..ResumeRequest::default() }) {
             Err(Error::NoSuchRun { .. } | Error::NoProject { .. }) => Ok((Vec::new(), Value::Null)),
             other => Err(format!("list knows nothing of the run, and resume says {other:?}")),
@@ -104,7 +104,7 @@ pub fn told(root: &Path, run: &str) -> Result<(Vec<Value>, Value), String> {
     let resumed = runs::resume(&flow, &ResumeRequest { run: named(), ..ResumeRequest::default() });
     let resumed = resumed.map_err(|error| format!("resume fails: {}", cause(&error)))?;
     let events = log.events.into_iter().map(|event| json!(event)).collect();
-    Ok((events, json!({ "resume": essence(&json!(resumed)), "list": listed })))
+    Ok((events, json!({ "resume": essence(&json!(resumed)), "list": listed.run })))
 }
 
 /// Whether a line of the log lost a block of its middle while its end reached the disk: nobody writes a NUL. Such a line

@@ -202,7 +202,7 @@ impl World {
             runs::list(&self.flow(), &flowrun::runs::ListFilter::default()).map_err(|error| error.to_string())?;
         match report.unreadable.first() {
             Some(unreadable) => Err(format!("{unreadable:?}")),
-            None => Ok(report.runs.iter().map(|run| run.head.run_id.to_string()).collect()),
+            None => Ok(report.runs.iter().map(|run| run.run.head.run_id.to_string()).collect()),
         }
     }
 

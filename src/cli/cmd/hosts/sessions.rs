@@ -1,6 +1,6 @@
 //! `sessions`.
 
-use crate::cli::cmd::run_rows::fitted;
+use crate::cli::cmd::run_rows::{beside, fitted, no_project};
 use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{CARE, FAINT, GOOD, TextPage, brief, or_empty};
 use crate::model::{SessionId, Timestamp};
@@ -13,7 +13,8 @@ pub(in crate::cli::cmd) fn run(cx: &Context, out: &mut Out) -> CliResult {
     let exit = out.answer(&report, |page| fill(&report, cx.now(), page));
     out.warnings(&report.warnings);
     if report.sessions.is_empty() && report.warnings.is_empty() {
-        out.aside("no session holds a run or has a mode\n");
+        let none = no_project(cx).unwrap_or_else(|| "no session holds a run or has a mode".to_owned());
+        out.aside(&format!("{none}\n"));
     }
     Ok(exit)
 }
@@ -28,7 +29,7 @@ fn fill(report: &SessionsReport, now: Timestamp, page: &mut TextPage) {
                 "run".to_owned(),
                 brief(&run.title).into_owned(),
                 run.name.clone(),
-                run.head.workflow.to_string(),
+                beside(&run.title, run.head.workflow.as_str()),
                 or_empty(run.head.phase.as_ref()),
                 age(run.head.updated_at, now),
             ]);

@@ -96,7 +96,7 @@ fn row(card: &Card, names: &ShortNames, now: Timestamp) -> [String; 6] {
         card.need.map_or("", Need::as_str).to_owned(),
         brief(&card.run.title()).into_owned(),
         names.of_run(&card.run.head.run_id).to_owned(),
-        place_of(&card.run, Some(card)),
+        place_of(&card.run.head, Some(card)),
         age(card.run.head.updated_at, now),
         brief(&waits_for(card, now)).into_owned(),
     ]
