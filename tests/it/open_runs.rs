@@ -155,7 +155,13 @@ fn listed(sandbox: &Sandbox) -> Value {
 #[track_caller]
 fn listed_run(sandbox: &Sandbox, run: &str) -> Value {
     let list = listed(sandbox);
-    list["runs"].as_array().unwrap().iter().find(|listed| listed["run_id"] == run).unwrap_or(&Value::Null).clone()
+    let runs = list["runs"].as_array().unwrap();
+    let mut said = runs.iter().find(|listed| listed["run_id"] == run).cloned().unwrap_or_default();
+    // What it needs is not in its summary.
+    if let Some(keys) = said.as_object_mut() {
+        keys.retain(|key, _| key != "group" && key != "need");
+    }
+    said
 }
 
 #[test]
@@ -164,10 +170,10 @@ fn list_reads_only_runs_that_are_not_known_to_be_over() {
         return;
     }
     let (sandbox, runs) = known(5);
-    assert_eq!(opened(&sandbox, &["list", "--json"]), 1);
+    assert_eq!(opened(&sandbox, &["list", "--limit", "0"]), 1);
     assert_eq!(listed(&sandbox)["runs"].as_array().unwrap().len(), 6);
     sandbox.edit(&runs[2], "issue: 42", "issue: 43");
-    assert_eq!(opened(&sandbox, &["list", "--json"]), 2);
+    assert_eq!(opened(&sandbox, &["list", "--limit", "0"]), 2);
 }
 
 #[test]
@@ -308,13 +314,14 @@ fn readers_read_only_the_open_runs_that_have_changed() {
     }
     let (sandbox, ids) = many_open(40);
     // `resume` reads the run that it is about as well.
-    assert_eq!(opened(&sandbox, &["list", "--json"]), 0);
+    assert_eq!(opened(&sandbox, &["list", "--limit", "0"]), 0);
     // Of those that people are shown, it reads what they wait for, whatever the number of the others.
     assert_eq!(opened(&sandbox, &["list", "--limit", "3"]), 3 * 2);
-    assert_eq!(opened(&sandbox, &["resume"]), 1);
+    // So does `resume` of the ten others that it shows, beside its own.
+    assert_eq!(opened(&sandbox, &["resume"]), 1 + 10 * 2);
     sandbox.record(&ids[3], "preflight", "a");
     sandbox.record(&ids[4], "preflight", "a");
-    assert_eq!(opened(&sandbox, &["list", "--json"]), 2);
+    assert_eq!(opened(&sandbox, &["list", "--limit", "0"]), 2);
 }
 
 #[test]
@@ -329,10 +336,10 @@ fn a_reader_remembers_a_long_run_and_leaves_nothing_beside_a_short_one() {
     sandbox.edit(&open, "  completed_activities: []\n", &format!("  completed_activities:\n{ids}"));
     sandbox.record(&open, "preflight", "a");
     std::thread::sleep(Duration::from_millis(20));
-    assert_eq!(opened(&sandbox, &["list", "--json"]), 1);
+    assert_eq!(opened(&sandbox, &["list", "--limit", "0"]), 1);
     sandbox.flow(["hud"]).ok();
     assert_eq!(known_open(&sandbox), 1);
-    assert_eq!(opened(&sandbox, &["list", "--json"]), 0);
+    assert_eq!(opened(&sandbox, &["list", "--limit", "0"]), 0);
     sandbox.record(&open, "preflight", "b");
     assert_eq!(listed_run(&sandbox, &open)["completed_activities"], 3002);
 }
