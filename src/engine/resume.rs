@@ -39,6 +39,7 @@ pub fn resume(history: &History, outlook: &Outlook<'_>) -> Plan {
         exit_code: entry.record.and_then(|record| record.exit_code),
         seen: entry.record.is_some_and(Attempt::flow_saw),
         claimed: entry.record.is_some_and(Attempt::is_claimed),
+        seen_to_fail: entry.record.and_then(|record| record.seen_to_fail),
     });
     let completed = completed.collect();
     let left_undone = history.left_undone(outlook.machine);

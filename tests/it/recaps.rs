@@ -643,6 +643,26 @@ fn what_was_seen_before_much_other_work_is_told_with_and_without_a_recap() {
 }
 
 #[test]
+fn that_flow_saw_work_fail_before_it_was_said_to_have_passed_is_told_from_a_recap_as_well() {
+    let sandbox = Sandbox::new();
+    sandbox.without_gates();
+    sandbox.inside(["start", "start-issue", "--id", "r1"]).ok();
+    sandbox.inside(["exec", "--run-id", "r1", "--id", "test", "--", "false"]).exits(1);
+    for nth in 0..60 {
+        sandbox.inside(["record-activity", "--run-id", "r1", "--id", &format!("w{nth}")]).ok();
+    }
+    let recap = sandbox.path(".flow/.cache/recaps/r1.json");
+    sandbox.inside(["resume", "r1"]).ok();
+    assert!(recap.exists());
+    sandbox.inside(["record-activity", "--run-id", "r1", "--id", "test", "--summary", "it is green"]).ok();
+    let told = || sandbox.inside(["resume", "r1"]).ok().stdout;
+    let with = told();
+    assert!(with.contains("passed, claimed; flow saw 002 fail"), "{with}");
+    std::fs::remove_file(&recap).unwrap();
+    assert_eq!(told(), with);
+}
+
+#[test]
 fn a_reader_of_a_long_run_reads_its_recap_and_the_end_of_its_log() {
     let sandbox = Sandbox::within(&quick());
     long_run(&sandbox, 200);
@@ -708,7 +728,7 @@ fn a_digest_of_another_recap_is_found_by_verify_and_misleads_no_reader() {
         sandbox.inside(["verify", "r1"]).ok();
         assert_eq!(told(&sandbox)[0], wanted);
     }
-    name_another_recap(&sandbox, "11:10-00000000");
+    name_another_recap(&sandbox, "12:10-00000000");
     let report = sandbox.inside(["verify", "r1", "--json"]).exits(65).json();
     let why = &report["differences"][0]["why"];
     assert_eq!(why, "the recap of the run up to here has another digest", "{report}");

@@ -126,7 +126,7 @@ fn work(report: &ResumeReport, page: &mut TextPage) {
         }
         let rows = report.completed.iter().map(|done| {
             let mut status = or_empty(done.status.map(|status| status.with_exit_code(done.exit_code)));
-            status += done.seen_or_claimed();
+            status += &done.seen_or_claimed();
             [or_dash(done.number), done.id.clone(), or_empty(done.phase.as_ref()), status]
         });
         page.table(4, rows);

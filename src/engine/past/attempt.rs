@@ -47,6 +47,10 @@ pub struct Attempt {
     /// The run in which it was recorded, if this one is a fork and took it over: there is its evidence.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub of: Option<RunId>,
+    /// The record in which flow saw the same work fail last before, if this one says something else of it that flow did not
+    /// see.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub seen_to_fail: Option<Number>,
     /// What it used, as it was reported.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub usage: Option<Box<Usage>>,
@@ -73,6 +77,7 @@ impl Attempt {
             replay: record.replay,
             kept: if record.exec.is_some() { record.evidence.clone() } else { Vec::new() },
             of: None,
+            seen_to_fail: None,
             usage: record.activity.usage().map(Box::new),
             at: event.map(|event| event.at),
             seq: event.map(|event| event.seq),
@@ -97,9 +102,16 @@ impl Attempt {
         self.status == ActivityStatus::Passed && !self.flow_saw() && self.approval.is_none()
     }
 
+    /// Whether it says something of work, other than that it failed, which flow did not see. A person's decision is no such
+    /// claim.
+    pub(in crate::engine) fn is_said_alone(&self) -> bool {
+        !self.flow_saw() && self.approval.is_none() && self.status != ActivityStatus::Failed
+    }
+
     /// What pages say of it behind its status.
-    pub(crate) fn seen_or_claimed(&self) -> &'static str {
-        seen_or_claimed(self.flow_saw(), self.is_claimed())
+    pub(crate) fn seen_or_claimed(&self) -> String {
+        let failed = self.seen_to_fail.filter(|_| self.status.is_completed());
+        seen_or_claimed(self.flow_saw(), self.is_claimed(), failed)
     }
 
     /// Whether it has an outcome, or is blocked.
@@ -113,13 +125,14 @@ impl Attempt {
     }
 }
 
-/// What pages say behind a status: of which flow saw the end, and what is only said to have passed.
-pub(in crate::engine) fn seen_or_claimed(seen: bool, claimed: bool) -> &'static str {
-    if seen {
-        ", seen"
-    } else if claimed {
-        ", claimed"
-    } else {
-        ""
-    }
+/// What pages say behind a status: of which flow saw the end, what is only said to have passed, and the number of the record
+/// in which flow saw it fail before.
+pub(in crate::engine) fn seen_or_claimed(seen: bool, claimed: bool, failed: Option<Number>) -> String {
+    let said = match (seen, claimed) {
+        (true, _) => ", seen",
+        (false, true) => ", claimed",
+        (false, false) => "",
+    };
+    let failed = failed.map(|failed| format!("; flow saw {failed} fail"));
+    said.to_owned() + &failed.unwrap_or_default()
 }

@@ -115,6 +115,7 @@ impl History {
         {
             (history.attempts, history.phases, history.reports) = (attempts, phases, reports);
             (history.workers, history.left_out) = (workers, left_out);
+            history.note_failures();
         }
         history
     }

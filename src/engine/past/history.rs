@@ -14,6 +14,9 @@ use crate::model::{
     RunDocument, Seq, SessionId, StateName, StepReport, StepStatus, Timestamp, Unit,
 };
 
+/// Of how many activities it is kept that flow saw them fail.
+const FAILURES: usize = 100;
+
 /// The latest work of a unit or of a sub-agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnitWork<'h> {
@@ -131,6 +134,8 @@ pub struct History {
     pub(in crate::engine) reports: Vec<StepReport>,
     /// Who began work without a session.
     pub(in crate::engine) workers: Workers,
+    /// By activity ids, the records in which flow saw work fail that it has not seen pass since.
+    seen_to_fail: BTreeMap<String, Number>,
     /// What a recap left out, as far as it counts.
     pub(in crate::engine) left_out: LeftOut,
 }
@@ -229,14 +234,42 @@ impl History {
             losses: Vec::new(),
             reports: Vec::new(),
             workers: Workers::default(),
+            seen_to_fail: BTreeMap::new(),
             left_out: LeftOut::default(),
         }
     }
 
     fn add_records(&mut self, event: &Event) {
         for record in event.kind.records() {
-            self.attempts.push(Attempt::new(record, Some(event)));
+            let mut attempt = Attempt::new(record, Some(event));
+            self.note_failure(&mut attempt);
+            self.attempts.push(attempt);
         }
+    }
+
+    /// Notes whether flow saw this work fail, which is the latest, or whether it did before.
+    fn note_failure(&mut self, attempt: &mut Attempt) {
+        if attempt.is_seen() {
+            self.seen_to_fail.remove(&attempt.id);
+            if attempt.status == ActivityStatus::Failed {
+                self.seen_to_fail.insert(attempt.id.clone(), attempt.number);
+            }
+            if self.seen_to_fail.len() > FAILURES {
+                let first = self.seen_to_fail.values().min().copied();
+                self.seen_to_fail.retain(|_, number| Some(*number) != first);
+            }
+        }
+        if attempt.is_said_alone() {
+            attempt.seen_to_fail = attempt.seen_to_fail.or(self.seen_to_fail.get(&attempt.id).copied());
+        }
+    }
+
+    /// The same for all records, of which some came in between.
+    pub(super) fn note_failures(&mut self) {
+        self.seen_to_fail.clear();
+        let mut attempts = std::mem::take(&mut self.attempts);
+        attempts.iter_mut().for_each(|attempt| self.note_failure(attempt));
+        self.attempts = attempts;
     }
 
     /// Notes the records and reports of another branch's event. The repair after it says where the run is.
@@ -313,6 +346,7 @@ impl History {
         }
         // What was recovered lies between records that were not lost.
         self.attempts.sort_by_key(|attempt| attempt.number);
+        self.note_failures();
         // Before its own losses are noted: what came back was lost by an earlier repair.
         self.found_again(repair);
         if !repair.lost.is_empty() {
@@ -483,16 +517,6 @@ impl History {
     pub(crate) fn was_tried(&self, id: &str) -> bool {
         let is_kept = self.attempts.iter().any(|attempt| attempt.id == id && attempt.is_tried());
         is_kept || self.state.document().state.completed_activities.contains(id)
-    }
-
-    /// The record in which flow saw the same work fail before `later` said something else of it, which flow did not see.
-    pub(crate) fn seen_to_fail_before(&self, later: &Attempt) -> Option<&Attempt> {
-        if later.flow_saw() || later.approval.is_some() || later.status == ActivityStatus::Failed {
-            return None;
-        }
-        let mut earlier =
-            self.attempts.iter().filter(|attempt| attempt.id == later.id && attempt.number < later.number);
-        earlier.rfind(|attempt| attempt.is_seen()).filter(|seen| seen.status == ActivityStatus::Failed)
     }
 
     /// The records of commands of which flow saw the end.

@@ -40,12 +40,16 @@ pub struct CompletedActivity {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schemars(default)]
     pub claimed: bool,
+    /// The record in which flow saw the same work fail before, which it did not see pass.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(default)]
+    pub seen_to_fail: Option<Number>,
 }
 
 impl CompletedActivity {
     /// What pages say of it behind its status.
-    pub(crate) fn seen_or_claimed(&self) -> &'static str {
-        seen_or_claimed(self.seen, self.claimed)
+    pub(crate) fn seen_or_claimed(&self) -> String {
+        seen_or_claimed(self.seen, self.claimed, self.seen_to_fail)
     }
 }
 

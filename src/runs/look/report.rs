@@ -146,8 +146,7 @@ pub fn work_report(cx: &Context, request: &WorkReportRequest) -> Result<WorkRepo
         if attempt.approval.is_some() {
             continue;
         }
-        let failed = view.history.seen_to_fail_before(attempt).map(|seen| seen.number);
-        let work = ReportedWork { seen_to_fail: failed, ..ReportedWork::of(attempt) };
+        let work = ReportedWork::of(attempt);
         match attempt.status {
             _ if attempt.flow_saw() => {
                 // A failure that flow saw holds the run as any other does.
@@ -258,7 +257,7 @@ impl ReportedWork {
             files_in_doubt: exec.and_then(files_in_doubt),
             not_covered: before.map(|before| before.not_covered.clone()).unwrap_or_default(),
             settles: attempt.settles.clone(),
-            seen_to_fail: None,
+            seen_to_fail: attempt.seen_to_fail,
         }
     }
 }

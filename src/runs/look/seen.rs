@@ -133,9 +133,8 @@ pub fn verify_evidence(cx: &Context, request: &VerifyEvidenceRequest) -> Result<
     let mut claimed = Vec::new();
     for attempt in view.history.attempts() {
         if attempt.is_claimed() {
-            let seen_to_fail = view.history.seen_to_fail_before(attempt).map(|seen| seen.number);
             let (number, id, phase) = (attempt.number, attempt.id.clone(), attempt.phase.clone());
-            claimed.push(ClaimedWork { number, id, phase, seen_to_fail });
+            claimed.push(ClaimedWork { number, id, phase, seen_to_fail: attempt.seen_to_fail });
         }
     }
     let opened = OpenedRun { project: &project, run: &*run, view: &view };

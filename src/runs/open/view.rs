@@ -201,6 +201,7 @@ fn earlier_attempts(run: &dyn StoredRun, history: &History) -> Result<Vec<Attemp
             exec: None,
             kept: Vec::new(),
             of: None,
+            seen_to_fail: None,
             usage: activity.usage().map(Box::new),
             at: None,
             seq: None,

@@ -73,7 +73,7 @@ fn fill(shown: &ShowReport, page: &mut TextPage) {
     let activities = shown.activities.iter().map(|activity| {
         let (number, id) = (activity.number.to_string(), activity.id.clone());
         let mut status = activity.status.with_exit_code(activity.exit_code);
-        status += activity.seen_or_claimed();
+        status += &activity.seen_or_claimed();
         if !activity.settles.is_empty() {
             status += &format!(", settles {}", activity.settles.join(", "));
         }
