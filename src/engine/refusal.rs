@@ -454,6 +454,8 @@ pub struct Undone {
     pub status: StepStatus,
     /// The latest record in it: its number, `None` if the record is refused, and its id.
     pub latest: Option<(Option<Number>, String)>,
+    /// Whether that record is of a command that flow ran and saw fail.
+    pub failed_command: bool,
     /// The status of that record, if the phase is reported as something else.
     pub recorded: Option<ActivityStatus>,
     /// The other attempts that did not pass and were not skipped: number and id.
@@ -477,6 +479,9 @@ impl Undone {
             phase: phase.clone(),
             status: work.status,
             latest: work.latest.map(|latest| (Some(latest.number), latest.id.clone())),
+            failed_command: work.latest.is_some_and(|latest| {
+                latest.status == ActivityStatus::Failed && (latest.exec.is_some() || latest.replay.is_some())
+            }),
             recorded: recorded.filter(|recorded| work.reported && StepStatus::from(*recorded) != work.status),
             others: others.iter().map(|open| format!("{} {}", open.number, open.id)).collect(),
             withdrawn: work.withdrawn,
@@ -516,7 +521,17 @@ impl Undone {
         let latest = Some((None, id.to_owned()));
         let way_around = WayAround::None;
         let (phase, status) = (phase.clone(), status.into());
-        Self { phase, status, latest, recorded: None, others: Vec::new(), withdrawn: false, back, way_around }
+        Self {
+            phase,
+            status,
+            latest,
+            failed_command: false,
+            recorded: None,
+            others: Vec::new(),
+            withdrawn: false,
+            back,
+            way_around,
+        }
     }
 }
 

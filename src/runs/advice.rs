@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use crate::engine::{Action, History, InDoubt, Plan, UnitWork};
 use crate::machine::Machine;
 use crate::model::{
-    ActivityStatus, Execution, GateStatus, LastSeen, MissingProof, Obstacle, Question, ReportType, RunDocument, RunId,
-    StateName, StepStatus, Suggestion, WorkflowId, slug,
+    ActivityStatus, Execution, GateStatus, LastSeen, MissingProof, Number, Obstacle, Question, ReportType, RunDocument,
+    RunId, StateName, StepStatus, Suggestion, WorkflowId, slug,
 };
 use crate::runs::alternative::{Advice, Alternative};
 use crate::runs::commands::{
-    NamedNow, RunAgain, answer, naming_files, reopen, report, required_command, wait_for_commands,
+    NamedNow, RunAgain, answer, naming_files, record, reopen, report, required_command, wait_for_commands,
 };
 use crate::runs::driver::{Driver, is_unknown_driver};
 
@@ -388,19 +388,17 @@ impl RunCommands<'_> {
     fn outcome(&self, phase: Option<&StateName>, id: Option<&str>, status: ActivityStatus) -> Suggestion {
         match (phase, id) {
             (Some(step), None) => self.report_status(step, &json!({ "status": StepStatus::from(status) })),
-            (phase, id) => Suggestion::flow("record-activity")
-                .option("run-id", self.run)
-                .maybe("phase", phase)
-                .option("id", id.unwrap_or("activity"))
-                .option("status", status)
-                .maybe("name", id.and_then(|id| self.another_attempt(id))),
+            (phase, id) => {
+                let after = id.and_then(|id| self.latest_try(id));
+                record(self.run, phase, id.unwrap_or("activity"), status, after)
+            }
         }
     }
 
-    /// A title for a further attempt under an id: with the content of an earlier one, the record would be a retry of that.
-    fn another_attempt(&self, id: &str) -> Option<String> {
+    /// The latest record under an id that was tried.
+    fn latest_try(&self, id: &str) -> Option<Number> {
         let latest = self.history.attempts().iter().rfind(|attempt| attempt.id == id)?;
-        if self.history.was_tried(id) { Some(format!("{id}, after {}", latest.number)) } else { None }
+        self.history.was_tried(id).then_some(latest.number)
     }
 
     /// As `outcome`, with a text for people.

@@ -4,7 +4,9 @@ use std::fmt::Display;
 
 use serde_json::json;
 
-use crate::model::{Execution, MissingProof, Question, ReportType, RunId, StateName, Suggestion, WorkflowId};
+use crate::model::{
+    ActivityStatus, Execution, MissingProof, Number, Question, ReportType, RunId, StateName, Suggestion, WorkflowId,
+};
 
 /// The command that shows what is missing. It names the phase if the run is not there.
 pub(crate) fn required_command(run: &RunId, missing: &MissingProof) -> Suggestion {
@@ -28,6 +30,23 @@ pub(super) fn report(run: &RunId, workflow: &WorkflowId, kind: ReportType, step:
         .option("run-id", run)
         .option("type", kind.as_str())
         .option("step", step)
+}
+
+/// The command that records the activity `id`. `after` is the latest record under this id, if it was tried: with the words of
+/// an earlier attempt, another one would count as the same, sent again.
+pub(super) fn record(
+    run: &RunId,
+    phase: Option<&StateName>,
+    id: &str,
+    status: ActivityStatus,
+    after: Option<Number>,
+) -> Suggestion {
+    Suggestion::flow("record-activity")
+        .option("run-id", run)
+        .maybe("phase", phase)
+        .option("id", id)
+        .option("status", status)
+        .maybe("name", after.map(|number| format!("{id}, after {number}")))
 }
 
 /// The command that reopens a run, `another` if an open run is about the same work.

@@ -2,10 +2,10 @@
 
 use crate::engine::{GateTurn, Refusal, ReportRefusal, StepFault, UnansweredQuestion, Undone, state_names};
 use crate::model::{
-    ActivityStatus, Help, Kind, LastSeen, MissingProof, Problem, RunId, Seq, StateName, Suggestion, WayAround,
-    did_you_mean, slug,
+    ActivityStatus, Help, Kind, LastSeen, MissingProof, Problem, RunId, Seq, StateName, StepStatus, Suggestion,
+    WayAround, did_you_mean, slug,
 };
-use crate::runs::commands::{self, answer, required_command};
+use crate::runs::commands::{self, answer, record, required_command};
 
 fn flow(verb: &str, run: &RunId) -> Suggestion {
     Suggestion::flow(verb).value(run)
@@ -279,28 +279,31 @@ fn not_done(run: &RunId, undone: &[Undone]) -> Help {
         back => format!(", or go back to {} with --phase", back.join(" or ")),
     };
     // What was begun must not be done again before its end is known.
-    let record = if undone.iter().any(|one| one.status_of_work().is_open()) {
+    let settle = if undone.iter().any(|one| one.status_of_work().is_open()) {
         "record how it ended under the same --id".into()
     } else {
         undone.iter().find_map(|one| another_attempt(run, one)).unwrap_or_else(|| "do it and record it".into())
     };
-    let mut help = record + format!("{back}; ");
+    let mut help = settle + format!("{back}; ");
     if let Some(command) = without(run, undone.iter().map(|one| &one.way_around)) {
         help = help + command + " goes on without it; ";
     }
     help + resume(run) + " shows the commands"
 }
 
-/// The help for work that was attempted: only a record in its phase settles it.
+/// The help for work that was attempted: only a record in its phase settles it. The command begins another attempt; how that
+/// ends only the caller can say.
 fn another_attempt(run: &RunId, undone: &Undone) -> Option<Help> {
     let (number, id) = undone.latest.as_ref()?;
+    if undone.failed_command {
+        return Some(format!("run the command of `{id}` again").into());
+    }
     let Some(number) = number else {
         return Some("record another attempt under the same --id, or --status skipped".into());
     };
-    let record = Suggestion::flow("record-activity").option("run-id", run).option("phase", &undone.phase);
-    // With the words of an earlier attempt it would count as the same one, sent again.
-    let record = record.option("id", id).option("name", format!("{id}, after {number}"));
-    Some(Help::from("record another attempt: ") + record + ", with --status skipped if it is given up")
+    let begin = record(run, Some(&undone.phase), id, ActivityStatus::Running, Some(*number));
+    let what = if undone.status_of_work() == StepStatus::NotStarted { "begin it" } else { "begin another attempt" };
+    Some(Help::from(format!("{what}: ")) + begin + ", with --status skipped if it is given up")
 }
 
 /// The help for a run that is not where its workflow ends.
@@ -356,8 +359,7 @@ fn without<'w>(run: &RunId, ways: impl Iterator<Item = &'w WayAround>) -> Option
 /// The command that begins work in `phase`.
 fn begin(run: &RunId, phase: &StateName) -> Suggestion {
     let id = slug(phase.as_str(), 80).unwrap_or_else(|| "activity".to_owned());
-    let record = Suggestion::flow("record-activity").option("run-id", run).option("phase", phase).option("id", id);
-    record.option("status", ActivityStatus::Running)
+    record(run, Some(phase), &id, ActivityStatus::Running, None)
 }
 
 /// The help for an open question that keeps the run in its phase.

@@ -187,7 +187,7 @@ fn of_a_run_without_a_log_nothing_is_said_that_only_a_log_can_do() {
     ");
     insta::assert_snapshot!(told(&["fork", "r1"]), @"
     error: r1 has no event yet to go on from: another program wrote it
-      help: record something in it first: `flow record-activity --run-id r1 --summary 'TEXT'`; or take it over for a session: `flow resume r1 --claim --session 'ID'`
+      help: record something in it first, as `flow resume r1` says; or take it over for a session: `flow resume r1 --claim --session 'ID'`
     ");
     let len = sandbox.read("r1", "run.yaml").len();
     let proof = sandbox.flow(["verify", "r1"]).ok().stdout;

@@ -195,7 +195,7 @@ fn work_that_is_only_planned_is_named_and_settled_by_what_is_proposed() {
     let refused = sandbox.flow(["record-activity", "--phase", "reproduce", "--id", "x"]).exits(1).stderr;
     insta::assert_snapshot!(refused, @r"
     error: run r1: `preflight` is not done: 001 c is pending
-      help: record another attempt: `flow record-activity --run-id r1 --phase preflight --id c --name 'c, after 001'`, with --status skipped if it is given up; `flow record-activity --run-id r1 --phase reproduce --id reproduce --status running --skip-reason 'TEXT'` goes on without it; `flow resume r1` shows the commands
+      help: begin it: `flow record-activity --run-id r1 --phase preflight --id c --status running --name 'c, after 001'`, with --status skipped if it is given up; `flow record-activity --run-id r1 --phase reproduce --id reproduce --status running --skip-reason 'TEXT'` goes on without it; `flow resume r1` shows the commands
     ");
     follow(&sandbox, &passed).ok();
     let done = resumed(&sandbox, "r1");
@@ -732,9 +732,10 @@ fn what_failed_in_a_phase_around_which_a_run_went_stays_open_until_a_record_ther
     let shown = sandbox.flow(["show", "r1"]).ok().stdout;
     assert!(shown.contains("    002  v     verify  failed\n"), "{shown}");
     let help = sandbox.flow(["complete", "r1", "--json"]).exits(1).error()["help"].as_str().unwrap().to_owned();
-    let record = "`flow record-activity --run-id r1 --phase verify --id v --name 'v, after 002'`";
-    assert!(help.starts_with(&format!("record another attempt: {record}, with --status skipped if it is")), "{help}");
-    follow(&sandbox, record.trim_matches('`')).ok();
+    let begin = "`flow record-activity --run-id r1 --phase verify --id v --status running --name 'v, after 002'`";
+    assert!(help.starts_with(&format!("begin another attempt: {begin}, with --status skipped if it is")), "{help}");
+    follow(&sandbox, begin.trim_matches('`')).ok();
+    sandbox.flow(["record-activity", "--run-id", "r1", "--phase", "verify", "--id", "v"]).ok();
     sandbox.flow(["complete", "r1"]).ok();
     assert_eq!(first_required(&sandbox, 1), (false, Value::Null));
 }

@@ -94,7 +94,7 @@ fn a_run_is_completed_only_when_its_phase_is_done_or_a_reason_is_given() {
     let refused = sandbox.flow(["complete", &id, "--json"]).exits(1).error();
     assert_eq!(refused["code"], "phase_not_done");
     let help = refused["help"].as_str().unwrap();
-    insta::assert_snapshot!(help, @"record another attempt: `flow record-activity --run-id 2026-05-20T143004Z-issue-42 --phase merge --id merge --name 'merge, after 004'`, with --status skipped if it is given up, or go back to `verify` with --phase; `flow complete 2026-05-20T143004Z-issue-42 --skip-reason 'TEXT'` goes on without it; `flow resume 2026-05-20T143004Z-issue-42` shows the commands");
+    insta::assert_snapshot!(help, @"begin another attempt: `flow record-activity --run-id 2026-05-20T143004Z-issue-42 --phase merge --id merge --status running --name 'merge, after 004'`, with --status skipped if it is given up, or go back to `verify` with --phase; `flow complete 2026-05-20T143004Z-issue-42 --skip-reason 'TEXT'` goes on without it; `flow resume 2026-05-20T143004Z-issue-42` shows the commands");
     sandbox.flow(["complete", &id, "--skip-reason", "merged by hand"]).ok();
     let done = resume(&sandbox, &id);
     assert!(done["notes"].to_string().contains("merged by hand"), "{done:#}");
@@ -105,6 +105,46 @@ fn a_run_is_completed_only_when_its_phase_is_done_or_a_reason_is_given() {
     assert_eq!(sandbox.flow(["resume", "--json"]).ok().json()["run_id"], id.as_str(), "it is found without its name");
     assert_eq!(sandbox.flow(["log", &id, "--json"]).ok().json()["events"][6]["type"], "run_reopened");
     sandbox.flow(["verify", &id]).ok();
+}
+
+#[test]
+fn the_command_that_a_refusal_prints_for_failed_work_does_not_say_that_it_passed() {
+    let leave: [&[&str]; 3] = [
+        &["record-activity", "--run-id", "r1", "--phase", "reproduce", "--id", "x"],
+        &["advance", "r1"],
+        &["complete", "r1"],
+    ];
+    for status in ["failed", "pending"] {
+        for leave in leave {
+            let sandbox = Sandbox::new();
+            sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+            sandbox.record("r1", "preflight", "look");
+            sandbox.flow(["record-activity", "--run-id", "r1", "--id", "tree", "--status", status]).ok();
+            let refused = sandbox.flow(leave.iter().chain(&["--json"])).exits(1).error();
+            assert_eq!(refused["code"], "phase_not_done", "{leave:?}");
+            let help = refused["help"].as_str().unwrap();
+            let printed = help.split('`').find(|part| part.contains("--id tree ")).unwrap_or_else(|| panic!("{help}"));
+            // As `resume` has it: one begins the work, and only its outcome settles it.
+            let proposed = resume(&sandbox, "r1")["next"]["command"].as_str().unwrap().to_owned();
+            assert!(printed.starts_with(&proposed), "{proposed}\n{printed}");
+            follow(&sandbox, printed).ok();
+            let refused = sandbox.flow(leave.iter().chain(&["--json"])).exits(1).error();
+            assert!(refused["message"].as_str().unwrap().contains("tree"), "{refused:#}");
+            assert_eq!(resume(&sandbox, "r1")["verdict"], "reconcile");
+        }
+    }
+}
+
+#[test]
+fn a_refusal_for_a_command_that_failed_proposes_no_record_in_its_place() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    sandbox.flow(["exec", "--run-id", "r1", "--id", "tree", "--", "false"]).exits(1);
+    let refused = sandbox.flow(["advance", "r1", "--json"]).exits(1).error();
+    let help = refused["help"].as_str().unwrap();
+    assert!(help.starts_with("run the command of `tree` again; "), "{help}");
+    assert!(!help.contains("--id tree"), "{help}");
+    assert!(way(&resume(&sandbox, "r1"), "to be run again").contains("--again -- false"));
 }
 
 #[test]
@@ -1002,7 +1042,7 @@ fn a_record_that_did_not_end_well_in_a_reported_step_is_told_as_it_is_recorded()
         // What the help says leads on.
         let is_open = status == "blocked";
         let help = error["help"].as_str().unwrap();
-        assert!(help.starts_with(if is_open { "record how it ended" } else { "record another attempt" }), "{help}");
+        assert!(help.starts_with(if is_open { "record how it ended" } else { "begin another attempt" }), "{help}");
         sandbox.flow(["record-activity", "--run-id", "r1", "--id", "t"]).ok();
         sandbox.flow(left).ok();
     }

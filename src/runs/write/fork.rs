@@ -218,9 +218,10 @@ fn point(parent: &dyn StoredRun, view: &View, request: &ForkRequest) -> Result<F
     let last = view.log.last_seq();
     if last == Seq(0) {
         let message = format!("{id} has no event yet to go on from: another program wrote it");
-        let record = Suggestion::flow("record-activity").option("run-id", id).example("summary", "TEXT");
+        let next = Suggestion::flow("resume").value(id);
         let claim = Suggestion::flow("resume").value(id).flag("claim").example("session", "ID");
-        let help = Help::from("record something in it first: ") + record + "; or take it over for a session: " + claim;
+        let help =
+            Help::from("record something in it first, as ") + next + " says; or take it over for a session: " + claim;
         return Err(Problem::new(Kind::Refused, "no_events", message).help(help).into());
     }
     Ok(ForkPoint { run_id: id.clone(), seq: request.at.map_or(last, Seq) })
