@@ -293,6 +293,8 @@ pub(super) enum Workflows {
     /// With a schema for a model's structured output.
     Next(RunArg),
     /// Move a run on, and complete the state that it leaves
+    ///
+    /// The state to which it comes is begun: do its work, and record that.
     Advance(AdvanceArgs),
     /// Report on a step of a workflow
     ///

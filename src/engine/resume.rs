@@ -61,6 +61,12 @@ fn is_left(history: &History, doubt: &InDoubt) -> bool {
     doubt.number.is_none() && !is_here
 }
 
+/// Whether it is a phase that is reported as begun, and whose records say that its work is done: then the run may leave it.
+fn is_recorded(history: &History, machine: Option<&Machine>, doubt: &InDoubt) -> bool {
+    let step = doubt.phase.as_ref().filter(|_| doubt.number.is_none());
+    is_strict(machine) && step.is_some_and(|step| history.work(step).is_worked())
+}
+
 /// The gate at which a person has to decide before the run goes on, and why.
 pub(crate) fn undecided(
     history: &History,
@@ -170,7 +176,8 @@ fn proposal(history: &History, outlook: &Outlook<'_>, in_doubt: &[InDoubt], limi
         let reason = format!("{} waits{}", unit.name(), after_colon(unit.message));
         return Proposal::needs_human(reason, next(Action::ResolveActivity));
     }
-    if let Some(doubt) = in_doubt.first().filter(|doubt| !is_left(history, doubt)) {
+    let unsettled = |doubt: &&InDoubt| !is_left(history, doubt) && !is_recorded(history, outlook.machine, doubt);
+    if let Some(doubt) = in_doubt.iter().find(unsettled) {
         return plan_to_reconcile(doubt, phase, choices);
     }
     if let Some((behind, work)) = history.undone_behind().first() {

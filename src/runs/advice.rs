@@ -306,10 +306,23 @@ impl RunCommands<'_> {
                 _ => Advice::default(),
             },
         };
+        let advice = match phase {
+            Some(phase) if id.is_none() && self.is_only_begun(phase, machine) => {
+                let record = self.outcome(Some(phase), Some(&self.id_for(phase)), ActivityStatus::Running);
+                advice.or(format!("the work of `{phase}` is to be done, and its outcome recorded then"), record)
+            }
+            _ => advice,
+        };
         advice
             .or_each(self.well_ended("it ended well", phase, id, machine))
             .or("it failed", self.outcome(phase, id, ActivityStatus::Failed))
             .or("it cannot go on without a person", blocked)
+    }
+
+    /// Whether a phase is reported as begun and nothing is recorded in it. In a workflow of phases, as after `advance`, such a
+    /// report says no more than that the run came there.
+    fn is_only_begun(&self, phase: &StateName, machine: Option<&Machine>) -> bool {
+        machine.is_some_and(Machine::is_phases) && self.history.work(phase).latest.is_none()
     }
 
     /// The ways to settle a command of which flow did not see the end.

@@ -282,13 +282,23 @@ fn not_done(run: &RunId, undone: &[Undone]) -> Help {
     let settle = if undone.iter().any(|one| one.status_of_work().is_open()) {
         "record how it ended under the same --id".into()
     } else {
-        undone.iter().find_map(|one| another_attempt(run, one)).unwrap_or_else(|| "do it and record it".into())
+        undone.iter().find_map(|one| another_attempt(run, one)).unwrap_or_else(|| do_it(undone).into())
     };
     let mut help = settle + format!("{back}; ");
     if let Some(command) = without(run, undone.iter().map(|one| &one.way_around)) {
-        help = help + command + " goes on without it; ";
+        help = help + command + "; ";
     }
     help + resume(run) + " shows the commands"
+}
+
+/// The help for a phase in which nothing is recorded.
+fn do_it(undone: &[Undone]) -> &'static str {
+    match undone {
+        [Undone { way_around: WayAround::Enter(_), .. }] => {
+            "do it and record it, or say what came out of it with --summary TEXT of `flow advance`"
+        }
+        _ => "do it and record it",
+    }
 }
 
 /// The help for work that was attempted: only a record in its phase settles it. The command begins another attempt; how that
@@ -338,22 +348,23 @@ fn not_proved(run: &RunId, missing: &[MissingProof]) -> Help {
     let and = if named.is_empty() || changes.is_empty() { "" } else { "; " };
     help = help + and + changes.join("; ");
     match without(run, missing.iter().map(|one| &one.way_around)) {
-        Some(command) => help + "; " + command + " goes on without it, and notes why",
+        Some(command) => help + "; " + command + ", and notes why",
         None => help,
     }
 }
 
-/// The command that goes on without what is missing, for a reason. It says of no work that it passed.
-fn without<'w>(run: &RunId, ways: impl Iterator<Item = &'w WayAround>) -> Option<Suggestion> {
+/// The command that goes on without what is missing, for a reason, and what it does. It says of no work that it passed.
+fn without<'w>(run: &RunId, ways: impl Iterator<Item = &'w WayAround>) -> Option<Help> {
     let mut found = None;
     for way in ways {
         match way {
             WayAround::None | WayAround::Begin => return None,
-            WayAround::Complete => found = Some(flow("complete", run)),
-            WayAround::Enter(to) => found = found.or_else(|| Some(begin(run, to))),
+            WayAround::Complete => found = Some((flow("complete", run), " completes the run without it")),
+            WayAround::Enter(to) => found = found.or_else(|| Some((begin(run, to), " goes on without it"))),
         }
     }
-    Some(found?.example("skip-reason", "TEXT"))
+    let (command, does) = found?;
+    Some(command.example("skip-reason", "TEXT") + does)
 }
 
 /// The command that begins work in `phase`.

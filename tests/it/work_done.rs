@@ -94,7 +94,7 @@ fn a_run_is_completed_only_when_its_phase_is_done_or_a_reason_is_given() {
     let refused = sandbox.flow(["complete", &id, "--json"]).exits(1).error();
     assert_eq!(refused["code"], "phase_not_done");
     let help = refused["help"].as_str().unwrap();
-    insta::assert_snapshot!(help, @"begin another attempt: `flow record-activity --run-id 2026-05-20T143004Z-issue-42 --phase merge --id merge --status running --name 'merge, after 004'`, with --status skipped if it is given up, or go back to `verify` with --phase; `flow complete 2026-05-20T143004Z-issue-42 --skip-reason 'TEXT'` goes on without it; `flow resume 2026-05-20T143004Z-issue-42` shows the commands");
+    insta::assert_snapshot!(help, @"begin another attempt: `flow record-activity --run-id 2026-05-20T143004Z-issue-42 --phase merge --id merge --status running --name 'merge, after 004'`, with --status skipped if it is given up, or go back to `verify` with --phase; `flow complete 2026-05-20T143004Z-issue-42 --skip-reason 'TEXT'` completes the run without it; `flow resume 2026-05-20T143004Z-issue-42` shows the commands");
     sandbox.flow(["complete", &id, "--skip-reason", "merged by hand"]).ok();
     let done = resume(&sandbox, &id);
     assert!(done["notes"].to_string().contains("merged by hand"), "{done:#}");
@@ -133,6 +133,59 @@ fn the_command_that_a_refusal_prints_for_failed_work_does_not_say_that_it_passed
             assert_eq!(resume(&sandbox, "r1")["verdict"], "reconcile");
         }
     }
+}
+
+#[test]
+fn after_advance_in_a_workflow_of_phases_the_work_is_done_and_recorded() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    let refused = sandbox.flow(["advance", "r1", "--json"]).exits(1).error();
+    assert!(refused["help"].as_str().unwrap().contains("with --summary TEXT of `flow advance`"), "{refused}");
+    sandbox.record("r1", "preflight", "tree");
+    sandbox.flow(["advance", "r1"]).ok();
+    let begun = resume(&sandbox, "r1");
+    assert_eq!(begun["verdict"], "reconcile");
+    let (when, first) = ways(&begun).swap_remove(0);
+    assert_eq!(when, "the work of `reproduce` is to be done, and its outcome recorded then");
+    assert_eq!(first, "flow record-activity --run-id r1 --phase reproduce --id reproduce --status running");
+    follow(&sandbox, &first).ok();
+    let passed = way(&resume(&sandbox, "r1"), "it ended well");
+    assert!(passed.starts_with("flow record-activity --run-id r1 --phase reproduce --id reproduce "), "{passed}");
+    follow(&sandbox, &passed).ok();
+    // Its record says how it ended, so no report has to say it once more.
+    let done = resume(&sandbox, "r1");
+    assert_eq!((&done["verdict"], &done["next"]["phase"]), (&json!("continue"), &json!("diagnose")), "{done:#}");
+}
+
+#[test]
+fn a_forgotten_advance_is_made_up_for_with_the_command_that_the_refusal_names() {
+    for to in [&["--advance"][..], &["--advance", "reproduce"]] {
+        let sandbox = Sandbox::new();
+        sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+        let record = ["record-activity", "--run-id", "r1", "--id", "tree", "--summary", "clean"];
+        sandbox.flow(record).ok();
+        let refused = sandbox.flow(record.iter().chain(to).chain(&["--json"])).exits(1).error();
+        assert_eq!(refused["code"], "id_reused");
+        let help = refused["help"].as_str().unwrap();
+        assert!(help.starts_with("only --advance differs: the work is recorded, and `flow advance r1"), "{help}");
+        follow(&sandbox, help.split('`').nth(1).unwrap()).ok();
+        assert_eq!(resume(&sandbox, "r1")["phase"], "reproduce");
+        // From there it would lead elsewhere.
+        let moved = sandbox.flow(record.iter().chain(to).chain(&["--json"])).exits(1).error();
+        assert!(!moved["help"].to_string().contains("flow advance"), "{moved}");
+    }
+}
+
+#[test]
+fn a_narrow_log_has_the_date_and_a_wait_says_for_which_run_it_waits() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "debug", "--id", "r1"]).ok();
+    let mut narrow = sandbox.flow_command();
+    narrow.args(["log", "r1"]).env("COLUMNS", "30");
+    let told = run(narrow, "").ok().stdout;
+    assert!(told.starts_with("2026-05-20\n   1  14:3"), "{told}");
+    let waited = sandbox.flow(["wait", "--timeout", "0.1"]).exits(5).stderr;
+    assert!(waited.starts_with("r1 (the open run)\n"), "{waited}");
 }
 
 #[test]

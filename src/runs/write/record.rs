@@ -8,8 +8,9 @@ use crate::codec::violations::{all, first, located, suffix};
 use crate::codec::{DocumentKind, Violation, YamlFault, digest, mistyped_keys, parse, validate};
 use crate::engine::{Advance, Command, Record, Refusal, Retry, is_retry_of, retry, taken_over};
 use crate::model::{
-    Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, Confidence, Event, EventKind, Kind, Number,
-    Problem, RunId, Seq, SessionId, StateName, Suggestion, TextDigest, Timestamp, Usage, begun_document, fill, slug,
+    Activity, ActivityId, ActivityRecorded, ActivityStatus, ActivityType, Confidence, Event, EventKind, Explain as _,
+    Help, Kind, Number, Problem, RunId, Seq, SessionId, StateName, Suggestion, TextDigest, Timestamp, Usage,
+    begun_document, fill, slug,
 };
 use crate::runs::context::Context;
 use crate::runs::error::{Error, Result};
@@ -157,7 +158,9 @@ fn record(cx: &Context, request: &RecordRequest, of: RecordOf) -> Result<RecordR
     let now = cx.now();
     let run = select_run_to_write(&project, run_id.as_deref(), caller.session.as_ref())?;
     // Before the defaults: a retry comes at another time and must have the same digest.
-    let asked = request.id.as_ref().map(|_| TextDigest(digest(&canonical(&document, request))));
+    let asked =
+        request.id.as_ref().map(|_| TextDigest(digest(&canonical(&document, request, request.advance.as_ref()))));
+    let stays = TextDigest(digest(&canonical(&document, request, None)));
     // And so that a key which a default stands for is still missed.
     let mistyped = if request.source.is_some() { mistyped(&document) } else { Vec::new() };
     fill_defaults(&mut document, request, run.id().as_str(), now);
@@ -185,7 +188,7 @@ fn record(cx: &Context, request: &RecordRequest, of: RecordOf) -> Result<RecordR
         if key.is_some() {
             let counts = tx.state.document().state.completed_activities.contains(id.as_str());
             let verdict = retry(before.iter().map(|earlier| &earlier.record), &record, counts);
-            match verdict.map_err(|refusal| Error::refused(run.id(), refusal))? {
+            match verdict.map_err(|refusal| reused(tx, request, &stays, before.first(), refusal))? {
                 Retry::Same(at) => return recorded_already(tx, &before[at]),
                 Retry::Another => {}
             }
@@ -216,6 +219,28 @@ fn record(cx: &Context, request: &RecordRequest, of: RecordOf) -> Result<RecordR
         let seq = tx.commit()?;
         Ok(report_of(tx, seq, &recorded))
     })
+}
+
+/// The refusal of an id that has other content: where only the move to the next phase is missing, with the command for that.
+/// `stays` is the request without the move.
+fn reused(
+    tx: &Transaction<'_>,
+    request: &RecordRequest,
+    stays: &TextDigest,
+    latest: Option<&Earlier>,
+    refusal: Refusal,
+) -> Error {
+    let error = tx.refused(refusal);
+    let (Some(advance), Some(latest)) = (&request.advance, latest) else { return error };
+    let is_recorded = latest.record.request.as_ref().is_some_and(|earlier| earlier.begins(stays));
+    let is_here = latest.record.activity.phase().as_ref() == tx.state.phase();
+    if !is_recorded || !is_here {
+        return error;
+    }
+    let to = if let Advance::To(phase) = advance { Some(phase) } else { None };
+    let move_on = Suggestion::flow("advance").value(tx.state.id()).maybe("to", to);
+    let help = Help::from("only --advance differs: the work is recorded, and ") + move_on + " moves the run on";
+    error.problem().help(help).into()
 }
 
 /// Refuses a request that says nothing of the work: it would be recorded as passed, and no one would notice the mistake.
@@ -344,8 +369,8 @@ fn list(items: &[String]) -> Option<Value> {
 }
 
 /// The request without defaults: the same bytes on every retry.
-fn canonical(document: &Map<String, Value>, request: &RecordRequest) -> Vec<u8> {
-    let advance = match &request.advance {
+fn canonical(document: &Map<String, Value>, request: &RecordRequest, advance: Option<&Advance>) -> Vec<u8> {
+    let advance = match advance {
         None => Value::Null,
         Some(Advance::Next) => true.into(),
         Some(Advance::To(phase)) => phase.as_str().into(),

@@ -34,6 +34,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: LogArgs, out: &mut Out) -> Cl
 fn follow(cx: &Context, request: &LogRequest, out: &mut Out) -> CliResult {
     let mut follow = runs::follow(cx, request)?;
     out.warnings(&follow.warnings);
+    let mut day = None;
     loop {
         // Ask before polling: events that were logged before the run ended are printed then.
         let over = follow.is_over();
@@ -41,7 +42,7 @@ fn follow(cx: &Context, request: &LogRequest, out: &mut Out) -> CliResult {
         for event in &report.events {
             let exit = out.answer(event, |page| {
                 page.cut_long_values();
-                told(event, page);
+                told(event, &mut day, page);
             });
             // A reader that closes the pipe ends the command; that is not an error.
             if exit != Exit::Done || reader_left(Duration::ZERO) {
@@ -56,8 +57,9 @@ fn follow(cx: &Context, request: &LogRequest, out: &mut Out) -> CliResult {
 
 fn fill(report: &LogReport, page: &mut TextPage) {
     page.cut_long_values();
+    let mut day = None;
     for event in &report.events {
-        told(event, page);
+        told(event, &mut day, page);
     }
     for skipped in &report.skipped {
         page.line(&format!("line {}  {}  {}", skipped.line, skipped.why, skipped.text));
@@ -68,19 +70,29 @@ fn fill(report: &LogReport, page: &mut TextPage) {
 }
 
 /// An event in one line: position, time, type, and what matters for its type. Where that has no room, it stands below, and the
-/// time is that of the day.
-fn told(event: &Event, page: &mut TextPage) {
+/// time is that of the day, which stands above where it is not that of the event before, `day`.
+fn told(event: &Event, day: &mut Option<String>, page: &mut TextPage) {
     let Event { seq, at, kind, .. } = event;
     let words = event_in_words(event);
     let line = format!("{:>4}  {at}  {:<18} {words}", seq.0, kind.name());
+    let this_day = at.as_datetime().format("%Y-%m-%d").to_string();
     let room = columns().unwrap_or(usize::MAX);
     if width_of(line.trim_end()) <= room {
         page.line(line.trim_end());
+        *day = Some(this_day);
         return;
     }
     let whole = format!("{:>4}  {at}  {}", seq.0, kind.name());
     let time = at.as_datetime().format("%H:%M:%S");
-    page.line(&if width_of(&whole) <= room { whole } else { format!("{:>4}  {time}  {}", seq.0, kind.name()) });
+    if width_of(&whole) <= room {
+        page.line(&whole);
+    } else {
+        if day.as_ref() != Some(&this_day) {
+            page.line(&this_day);
+        }
+        page.line(&format!("{:>4}  {time}  {}", seq.0, kind.name()));
+    }
+    *day = Some(this_day);
     page.fit_to_columns();
     if !words.is_empty() {
         page.below(&words);

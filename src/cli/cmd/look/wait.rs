@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::cli::args::WaitArgs;
+use crate::cli::cmd::meant::meant;
 use crate::cli::exit::Exit;
 use crate::cli::out::{CliResult, Out};
 use crate::cli::page::brief;
@@ -15,14 +16,15 @@ const PAUSE: Duration = Duration::from_millis(250);
 
 /// Waits until the run is over or needs a person; or until its commands have ended, whatever else the run needs.
 pub(in crate::cli::cmd) fn run(cx: &Context, args: WaitArgs, out: &mut Out) -> CliResult {
-    let meant = runs::meant_run(cx, args.run.name().as_deref(), None)?;
+    // It says nothing more for long, so at once for which run it waits.
+    let run = meant(cx, args.run, out, false)?;
     let begun = Instant::now();
     let asker = StoreAsker::begin(cx);
     let mut was_unsure = false;
     loop {
         // Before the look: what is asked for meanwhile may come after it.
         let has_asked = asker.has_asked();
-        let card = runs::card_of(cx, meant.run_id.as_str());
+        let card = runs::card_of(cx, &run);
         let is_unsure = card.as_ref().map_or(true, |card| card.need.is_some_and(Need::may_pass));
         // Git or a person may be in the middle of changing its files: only two such answers in a row are more than that.
         if is_unsure && !was_unsure {
@@ -44,7 +46,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: WaitArgs, out: &mut Out) -> C
             return Ok(out.answer(&card, |page| page.line(&line(&card))).then(exit));
         }
         if left.is_zero() {
-            let (run, seconds) = (meant.run_id, begun.elapsed().as_secs());
+            let seconds = begun.elapsed().as_secs();
             let message = format!("run {run} is still open after {seconds} s: {}", card.reason);
             let help = Help::from("wait longer with --timeout, or see ") + Suggestion::flow("resume").value(run);
             return Err(Problem::new(Kind::Held, "time_over", message).help(help).into());
