@@ -109,7 +109,7 @@ fn runs_are_removed_only_after_they_were_shown_and_a_person_agreed() {
     r3  cancelled  2026-05-20  N KiB
     2 runs, N KiB, to be removed; 1 other stays
     ");
-    insta::assert_snapshot!(shown.stderr, @"nothing is removed; the same command with --yes does it");
+    insta::assert_snapshot!(shown.stderr, @"nothing is removed; --yes removes these runs");
     let report = prune(&sandbox, &["--json"]).exits(2).json();
     assert_eq!((&report["dry_run"], told(&report).0), (&json!(true), vec!["r2".to_owned(), "r3".to_owned()]));
     prune(&sandbox, &["--dry-run", "--yes"]).ok();

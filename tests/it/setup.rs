@@ -85,7 +85,7 @@ fn a_setup_shows_its_change_and_makes_it_once_it_may() {
     would be created  /.claude/skills/flow-resume/SKILL.md  (skill)
     would be created  /.claude/skills/flow-run-state/SKILL.md  (skill)
     ");
-    assert_eq!(shown.stderr, "nothing is changed; the same command with --yes does it\n");
+    assert_eq!(shown.stderr, "nothing is changed; --yes makes this change\n");
     assert_eq!(place.files(), before);
 
     insta::assert_snapshot!(place.shown(&place.setup("claude-code --yes").ok().stdout), @r"

@@ -11,7 +11,7 @@ use crate::model::{EventId, Issue, LIMITS, LastSeen};
 pub(crate) struct ReasonArgs {
     #[command(flatten)]
     pub(crate) run: RunArg,
-    /// Why; kept with the run. `block`, `fail` and `reopen` need it
+    /// Why; kept with the run. `block`, `fail`, `reject` and `reopen` need it
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     pub(crate) reason: Option<String>,
     /// An idempotency key: repeating a command with the same id has no further effect

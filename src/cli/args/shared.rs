@@ -10,7 +10,8 @@ use crate::model::SessionId;
 #[derive(Debug, Args)]
 pub(crate) struct RunArg {
     /// The run: its id, issue or pull request, the beginning or end of its id, or @latest [default: FLOW_RUN, the
-    /// session's, or the only open one of the branch or of all; of several, readers take the newest]
+    /// session's, or the only open one of the branch or of all; of several, readers take the one that changed
+    /// last, and writers refuse]
     #[arg(add = complete::runs())]
     run: Option<String>,
     /// The same as RUN

@@ -7,7 +7,7 @@ use crate::cli::exit::Exit;
 use crate::cli::out::{CliResult, Out};
 use crate::cli::page::{self, TextPage, or_empty};
 use crate::cli::prompt::Prompt;
-use crate::model::{DecidedAt, GateStatus, LastSeen};
+use crate::model::{DecidedAt, GateStatus, Kind, LastSeen, Problem, Suggestion};
 use crate::runs::{self, ApproveReport, ApproveRequest, Context, Error, GateReport, ShownSkip};
 
 pub(super) fn run(cx: &Context, approves: bool, args: ApproveArgs, out: &mut Out) -> CliResult {
@@ -38,9 +38,8 @@ fn decide(cx: &Context, approves: bool, args: ApproveArgs, out: &Out) -> Result<
     let mut request = ApproveRequest { run: run.name(), approves, reason, id, seen: LastSeen::default(), how };
     // Without a reason nothing can be rejected, so do not ask first.
     if !approves && request.reason.is_none() {
-        return Err(Error::Usage(
-            "say why with --reason TEXT: the next session has to know what is missing".to_owned(),
-        ));
+        let message = "a reason is needed: the next session has to know what is missing";
+        return Err(Problem::new(Kind::Usage, "reason_missing", message).help("say why with --reason TEXT").into());
     }
     // A retry finds no gate that waits, and is answered with the record.
     let gate = match runs::gate(cx, request.run.as_deref()) {
@@ -99,7 +98,10 @@ fn said(report: &ApproveReport, gate: Option<&GateReport>, page: &mut TextPage) 
     let (verb, then) = match (report.approved, missing) {
         (true, None) => ("approved", "the run may go on".to_owned()),
         (true, Some(missing)) => ("approved", format!("the run may not go on yet: {missing}")),
-        (false, _) => ("rejected", "the run goes back to work".to_owned()),
+        (false, _) => {
+            let next = Suggestion::flow("resume").value(&report.run_id);
+            ("rejected", format!("`{next}` says what is to be done before `{}` is left", report.phase))
+        }
     };
     page.line(&format!("{already}{verb} {} as {} {}; {then}", report.phase, report.number, report.activity));
 }

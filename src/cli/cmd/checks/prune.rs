@@ -28,7 +28,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: PruneArgs, out: &mut Out) -> 
         }
         if !plan.pruned.is_empty() && !can_be_asked(out) {
             let shown = out.answer(&plan, |page| fill(&plan, to.as_deref(), page));
-            return Ok(out.only_shown(shown, "nothing is removed; the same command with --yes does it\n"));
+            return Ok(out.only_shown(shown, "nothing is removed; --yes removes these runs\n"));
         }
         if !plan.pruned.is_empty() {
             out.aside_page(|page| fill(&plan, to.as_deref(), page));

@@ -18,7 +18,7 @@ pub(in crate::cli::cmd) fn run(cx: &Context, args: &SetupArgs, out: &mut Out) ->
     if !args.yes && !plan.is_empty() {
         if !can_be_asked(out) {
             let shown = out.answer(plan.report(), |page| change(plan.report(), page));
-            return Ok(out.only_shown(shown, "nothing is changed; the same command with --yes does it\n"));
+            return Ok(out.only_shown(shown, "nothing is changed; --yes makes this change\n"));
         }
         out.aside_page(|page| change(plan.report(), page));
         let question = if plan.report().undo { "Take this out?" } else { "Make this change?" };
