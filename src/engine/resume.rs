@@ -61,10 +61,12 @@ fn is_left(history: &History, doubt: &InDoubt) -> bool {
     doubt.number.is_none() && !is_here
 }
 
-/// Whether it is a phase that is reported as begun, and whose records say that its work is done: then the run may leave it.
-fn is_recorded(history: &History, machine: Option<&Machine>, doubt: &InDoubt) -> bool {
+/// Whether its outcome has to be found out before the run goes on. Where it is a phase that was only reported as begun, the
+/// records in the phase may already say that its work is done.
+fn comes_first(history: &History, machine: Option<&Machine>, doubt: &InDoubt) -> bool {
     let step = doubt.phase.as_ref().filter(|_| doubt.number.is_none());
-    is_strict(machine) && step.is_some_and(|step| history.work(step).is_worked())
+    let is_recorded = is_strict(machine) && step.is_some_and(|step| history.work(step).is_worked());
+    !is_recorded && !is_left(history, doubt)
 }
 
 /// The gate at which a person has to decide before the run goes on, and why.
@@ -176,8 +178,7 @@ fn proposal(history: &History, outlook: &Outlook<'_>, in_doubt: &[InDoubt], limi
         let reason = format!("{} waits{}", unit.name(), after_colon(unit.message));
         return Proposal::needs_human(reason, next(Action::ResolveActivity));
     }
-    let unsettled = |doubt: &&InDoubt| !is_left(history, doubt) && !is_recorded(history, outlook.machine, doubt);
-    if let Some(doubt) = in_doubt.iter().find(unsettled) {
+    if let Some(doubt) = in_doubt.iter().find(|doubt| comes_first(history, outlook.machine, doubt)) {
         return plan_to_reconcile(doubt, phase, choices);
     }
     if let Some((behind, work)) = history.undone_behind().first() {
