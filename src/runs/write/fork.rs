@@ -96,9 +96,7 @@ pub struct ForkReport {
 /// [`Error::Refused`] if the definition of today does not have the position, [`Error::Store`] when the fork cannot be written.
 pub fn fork(cx: &Context, request: &ForkRequest) -> Result<ForkReport> {
     let project = cx.project()?;
-    // A fork of this checkout alone goes on without the store.
-    let ask = if request.local { StoreAnswer::now } else { StoreAnswer::before_writing };
-    let asked = ask(&project, RefreshScope::All);
+    let asked = ask_for(&project, request);
     let mut warnings = asked.about_all(&project);
     let (caller, now) = (cx.caller(request.session.clone(), None)?, cx.now());
     let parent = select_run(&project, Some(&request.run), request.session.clone())?;
@@ -111,9 +109,7 @@ pub fn fork(cx: &Context, request: &ForkRequest) -> Result<ForkReport> {
     if let Some(known) = known_fork(&project, request, parent.id())? {
         return Ok(known);
     }
-    if !request.local
-        && let Some(error) = asked.failed
-    {
+    if let Some(error) = asked.failed.filter(|_| !request.local) {
         return Err(error);
     }
     if let Some(id) = &request.id {
@@ -181,6 +177,12 @@ fn note_checkout(project: &OpenedProject, fork: &mut RunDocument) {
             fork.context.insert(key.to_owned(), value.clone());
         }
     }
+}
+
+/// A fork of this checkout alone goes on without the store.
+fn ask_for(project: &OpenedProject, request: &ForkRequest) -> StoreAnswer {
+    let ask = if request.local { StoreAnswer::now } else { StoreAnswer::before_writing };
+    ask(project, RefreshScope::All)
 }
 
 /// That the interview about `document` is not one of the fork.
