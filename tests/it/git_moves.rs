@@ -101,7 +101,7 @@ fn a_log_that_git_put_back_is_named_before_anything_is_written() {
         assert!(error["help"].as_str().unwrap().contains("branch side"), "{error}");
     }
     let listed = repo.flow(&["list"]).ok().stdout;
-    insta::assert_snapshot!(listed, @"issue 42 start-issue  issue-42  start-issue  rewound  preflight 1/5  11 s  an older version of the run was put back: its log ends at event 2, and event 3 was written");
+    insta::assert_snapshot!(listed, @"issue 42 start-issue  issue-42  rewound  preflight 1/5  11 s  an older version of the run was put back: its log ends at event 2, and event 3 was written");
     for reader in ["show", "next", "report"] {
         let told = repo.flow(&[reader]);
         assert!(

@@ -465,7 +465,7 @@ fn runs_of_other_worktrees_are_named_and_no_suggestion_is_made_twice() {
     sandbox.flow(["-C", there, "start", "debug", "--id", "beside"]).ok();
     for verb in ["list", "attention"] {
         let answer = sandbox.flow([verb]).ok();
-        assert!(answer.stdout.contains("in worktree") && answer.stdout.contains("beside  debug"), "{answer:?}");
+        assert!(answer.stdout.contains("in worktree") && answer.stdout.contains("debug  beside"), "{answer:?}");
         assert_eq!(sandbox.flow([verb, "--json"]).ok().json()["worktrees"][0]["runs"][0]["run_id"], "beside");
     }
     let line = sandbox.flow(["hud"]).ok().stdout;

@@ -567,9 +567,8 @@ fn evidence_goes_with_the_record_that_names_it() {
     team.server.flow(["resume", "r1"]).ok();
     let listed = team.server.flow(["evidence", "r1"]).ok().stdout;
     insta::assert_snapshot!(listed, @r"
-    r1
-      test.log            9 bytes  001 test
-      evidence/large.bin  missing  001 test
+    test.log            9 bytes  001 test
+    evidence/large.bin  missing  001 test
     ");
     assert!(!evidence(&team.server).join("test.log").exists());
     assert_eq!(team.server.flow(["doctor", "r1", "--json"]).json()["findings"][0]["code"], "evidence_missing");

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::engine::past::failures::SeenFailures;
 use crate::engine::past::history::LeftOut;
 use crate::engine::past::phases::Phases;
 use crate::engine::past::workers::Workers;
@@ -115,7 +116,7 @@ impl History {
         {
             (history.attempts, history.phases, history.reports) = (attempts, phases, reports);
             (history.workers, history.left_out) = (workers, left_out);
-            history.note_failures();
+            history.seen_to_fail = SeenFailures::of(&mut history.attempts);
         }
         history
     }

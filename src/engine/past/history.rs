@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::engine::join::replayed;
+use crate::engine::past::failures::SeenFailures;
 use crate::engine::past::phases::Phases;
 use crate::engine::past::workers::{Beginning, Workers};
 use crate::engine::{Attempt, RunState};
@@ -13,9 +14,6 @@ use crate::model::{
     ActivityStatus, Event, EventId, EventKind, LogRepaired, LostRange, Number, OwnedState, Question, ReportType,
     RunDocument, Seq, SessionId, StateName, StepReport, StepStatus, Timestamp, Unit,
 };
-
-/// Of how many activities it is kept that flow saw them fail.
-const FAILURES: usize = 100;
 
 /// The latest work of a unit or of a sub-agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,8 +132,8 @@ pub struct History {
     pub(in crate::engine) reports: Vec<StepReport>,
     /// Who began work without a session.
     pub(in crate::engine) workers: Workers,
-    /// By activity ids, the records in which flow saw work fail that it has not seen pass since.
-    seen_to_fail: BTreeMap<String, Number>,
+    /// The work that flow saw fail, and has not seen pass since.
+    pub(super) seen_to_fail: SeenFailures,
     /// What a recap left out, as far as it counts.
     pub(in crate::engine) left_out: LeftOut,
 }
@@ -234,7 +232,7 @@ impl History {
             losses: Vec::new(),
             reports: Vec::new(),
             workers: Workers::default(),
-            seen_to_fail: BTreeMap::new(),
+            seen_to_fail: SeenFailures::default(),
             left_out: LeftOut::default(),
         }
     }
@@ -242,34 +240,9 @@ impl History {
     fn add_records(&mut self, event: &Event) {
         for record in event.kind.records() {
             let mut attempt = Attempt::new(record, Some(event));
-            self.note_failure(&mut attempt);
+            self.seen_to_fail.note(&mut attempt);
             self.attempts.push(attempt);
         }
-    }
-
-    /// Notes whether flow saw this work fail, which is the latest, or whether it did before.
-    fn note_failure(&mut self, attempt: &mut Attempt) {
-        if attempt.is_seen() {
-            self.seen_to_fail.remove(&attempt.id);
-            if attempt.status == ActivityStatus::Failed {
-                self.seen_to_fail.insert(attempt.id.clone(), attempt.number);
-            }
-            if self.seen_to_fail.len() > FAILURES {
-                let first = self.seen_to_fail.values().min().copied();
-                self.seen_to_fail.retain(|_, number| Some(*number) != first);
-            }
-        }
-        if attempt.is_said_alone() {
-            attempt.seen_to_fail = attempt.seen_to_fail.or(self.seen_to_fail.get(&attempt.id).copied());
-        }
-    }
-
-    /// The same for all records, of which some came in between.
-    pub(super) fn note_failures(&mut self) {
-        self.seen_to_fail.clear();
-        let mut attempts = std::mem::take(&mut self.attempts);
-        attempts.iter_mut().for_each(|attempt| self.note_failure(attempt));
-        self.attempts = attempts;
     }
 
     /// Notes the records and reports of another branch's event. The repair after it says where the run is.
@@ -346,7 +319,7 @@ impl History {
         }
         // What was recovered lies between records that were not lost.
         self.attempts.sort_by_key(|attempt| attempt.number);
-        self.note_failures();
+        self.seen_to_fail = SeenFailures::of(&mut self.attempts);
         // Before its own losses are noted: what came back was lost by an earlier repair.
         self.found_again(repair);
         if !repair.lost.is_empty() {

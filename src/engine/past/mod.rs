@@ -2,6 +2,7 @@
 
 pub(in crate::engine) mod attempt;
 pub(in crate::engine) mod demands;
+pub(in crate::engine) mod failures;
 pub(in crate::engine) mod fork;
 pub(in crate::engine) mod history;
 pub(in crate::engine) mod interviews;
