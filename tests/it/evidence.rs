@@ -119,3 +119,27 @@ fn the_evidence_of_all_runs_has_those_that_are_over_and_can_be_that_of_a_feature
     assert!(of(&["--feature", "none"]).is_empty());
     sandbox.flow(["evidence", "over", "--feature", "search"]).exits(2);
 }
+
+#[test]
+fn the_text_counts_the_commands_that_a_later_record_follows() {
+    let sandbox = Sandbox::new();
+    sandbox.flow(["start", "merge-pr", "--id", "r1"]).ok();
+    let told = || {
+        let text = sandbox.flow(["evidence", "r1"]).ok().stdout;
+        text[text.find("commands that flow ran").unwrap()..].to_owned()
+    };
+    sandbox.flow(["exec", "--run-id", "r1", "--id", "t", "--", "false"]).exits(1);
+    sandbox.flow(["exec", "--run-id", "r1", "--id", "t", "--again", "--", "false"]).exits(1);
+    insta::assert_snapshot!(told(), @"
+    commands that flow ran (fresh: the tracked and untracked files are the same)
+        … 1 followed by a later record; `flow verify --evidence` lists all
+        004  t  preflight  false  failed, exit 1, seen  fresh
+    ");
+    sandbox.flow(["record-activity", "--run-id", "r1", "--id", "t"]).ok();
+    insta::assert_snapshot!(told(), @"
+    commands that flow ran
+        … 2 followed by a later record; `flow verify --evidence` lists all
+    ");
+    let seen = sandbox.flow(["evidence", "r1", "--json"]).ok().json()["seen"].clone();
+    assert_eq!(seen.as_array().unwrap().len(), 2, "{seen}");
+}

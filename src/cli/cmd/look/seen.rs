@@ -52,7 +52,9 @@ pub(in crate::cli::cmd) fn changes<'s>(all: impl IntoIterator<Item = &'s SeenEvi
         for path in state.changed.iter().take(SHOWN) {
             page.line(&format!("    changed since {}: {path}", numbers.join(", ")));
         }
-        if state.changed.len() > SHOWN || state.more_changed {
+        if state.changed.is_empty() && state.more_changed {
+            page.line(&format!("    changed since {}: which files cannot be told", numbers.join(", ")));
+        } else if state.changed.len() > SHOWN || state.more_changed {
             page.line("    … and more");
         }
     }
@@ -70,18 +72,31 @@ fn holds(seen: &SeenEvidence) -> bool {
 
 /// The commands of a run, if there are any.
 pub(in crate::cli::cmd) fn seen_table(title: &str, all: &[SeenEvidence], page: &mut TextPage) {
-    let mut latest: Vec<_> = all.iter().filter(|seen| seen.latest).collect();
-    if latest.is_empty() {
+    if all.is_empty() {
         return;
     }
-    let same = EvidenceState::what_is_the_same(latest.iter().map(|seen| &seen.state));
-    page.prose(&format!("{title} (fresh: {same})"));
+    let mut latest: Vec<_> = all.iter().filter(|seen| seen.latest).collect();
+    if latest.is_empty() {
+        page.prose(title);
+    } else {
+        let same = EvidenceState::what_is_the_same(latest.iter().map(|seen| &seen.state));
+        page.prose(&format!("{title} (fresh: {same})"));
+    }
+    let followed = all.len() - latest.len();
     let more = latest.len().saturating_sub(ROWS);
     if more > 0 {
         latest.sort_by_key(|seen| (holds(seen), Reverse(seen.number)));
         latest.truncate(ROWS);
         latest.sort_by_key(|seen| (holds(seen), seen.number));
-        page.line(&format!("    … and {more} more; `flow verify --evidence` lists all"));
+    }
+    let left_out = match (more, followed) {
+        (0, 0) => None,
+        (0, _) => Some(format!("{followed} followed by a later record")),
+        (_, 0) => Some(format!("and {more} more")),
+        (_, _) => Some(format!("and {more} more, and {followed} followed by a later record")),
+    };
+    if let Some(left_out) = left_out {
+        page.line(&format!("    … {left_out}; `flow verify --evidence` lists all"));
     }
     page.table(4, latest.iter().map(|seen| seen_row(seen)));
     changes(latest, page);
