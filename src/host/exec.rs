@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal as _, Read as _};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -223,12 +223,24 @@ impl Execute<'_> {
     }
 
     fn not_started(&self, error: &io::Error) -> ExecuteEnd {
-        if error.kind() != io::ErrorKind::NotFound {
-            return ExecuteEnd::NotStarted(error.to_string());
-        }
         let file = self.argv[0].to_string_lossy();
         let program = self.shown;
         let is_path = file.contains('/');
+        if error.kind() != io::ErrorKind::NotFound {
+            let there = if is_path { self.dir.join(&*file).metadata().ok() } else { None };
+            return ExecuteEnd::NotStarted(match there {
+                Some(there) if there.is_dir() => format!("`{program}` is a directory; name a program in it"),
+                Some(there) if there.permissions().mode() & 0o111 == 0 => format!(
+                    "the file `{program}` is not executable; `chmod +x` makes it so, or name the program that runs it \
+                     first, as in `sh {program}`"
+                ),
+                Some(_) if error.kind() == io::ErrorKind::PermissionDenied => format!(
+                    "this user may not execute `{program}`, or the interpreter that its first line names; `ls -l` shows \
+                     who may"
+                ),
+                _ => format!("the program `{program}` cannot be run: {error}"),
+            });
+        }
         let why = if is_path && self.dir.join(&*file).exists() {
             format!("the interpreter that the first line of `{program}` names is not there")
         } else if is_path {

@@ -88,6 +88,37 @@ fn a_program_that_is_not_there_is_named_with_what_was_probably_meant() {
         let report = exec(&sandbox, &["--json"], command).exits(127).json();
         assert_eq!(report["exec"]["end"]["not_started"], why, "{command:?}");
     }
+    fs::create_dir(sandbox.path("dir")).unwrap();
+    fs::write(sandbox.path("check.sh"), "exit 0\n").unwrap();
+    std::os::unix::fs::symlink("loop", sandbox.path("loop")).unwrap();
+    for (program, why) in [
+        ("./dir", "`./dir` is a directory; name a program in it"),
+        (
+            "./check.sh",
+            "the file `./check.sh` is not executable; `chmod +x` makes it so, or name the program that runs it first, \
+             as in `sh ./check.sh`",
+        ),
+        ("./loop", "the program `./loop` cannot be run: Too many levels of symbolic links (os error 40)"),
+        ("./check.sh/x", "the program `./check.sh/x` cannot be run: Not a directory (os error 20)"),
+    ] {
+        let report = exec(&sandbox, &["--json"], &[program]).exits(126).json();
+        assert_eq!(report["exec"]["end"]["not_started"], why);
+    }
+}
+
+#[test]
+fn a_command_that_removes_its_own_run_is_told_that_the_run_is_gone() {
+    for removed in [".flow/runs/r1", ".flow/runs", ".flow"] {
+        let sandbox = sandbox();
+        let told = exec(&sandbox, &["--id", "rm", "--json"], &["rm", "-rf", removed]).exits(74).stderr;
+        let error = told.lines().last().unwrap().parse::<Value>().unwrap()["error"].clone();
+        assert_eq!(error["code"], "end_not_recorded", "{error}");
+        let help = error["help"].as_str().unwrap();
+        assert!(
+            help.starts_with("the files of the run were removed while it ran; bring them back with git"),
+            "{error}"
+        );
+    }
 }
 
 #[test]

@@ -324,6 +324,9 @@ fn a_directory_that_cannot_get_runs_is_refused_and_nothing_is_made_there() {
         assert!(told.contains("is inside of .git") || inside == ".GIT/old", "{told}");
     }
     prune(&sandbox, &["--to", "no/such/place"]).exits(2);
+    let refused = prune(&sandbox, &["--to", "one\ntwo"]).exits(2).stderr;
+    assert!(refused.contains(r"--to: one\ntwo has a control character in its name"), "{refused}");
+    assert!(!sandbox.path("one\ntwo").exists());
     fs::create_dir(sandbox.path("theirs")).unwrap();
     fs::write(sandbox.path("theirs/notes"), "mine").unwrap();
     let error = prune(&sandbox, &["--to", "theirs", "--json"]).exits(77).error();

@@ -316,6 +316,22 @@ fn a_replay_on_a_clean_copy_needs_all_files_of_the_commit() {
 }
 
 #[test]
+fn a_replay_on_a_commit_that_git_removed_names_it() {
+    let sandbox = sandbox();
+    sandbox.git(&["checkout", "-q", "-b", "side"]);
+    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "side"]);
+    sandbox.flow(["exec", "--run-id", "r1", "test"]).ok();
+    sandbox.git(&["checkout", "-q", "-"]);
+    sandbox.git(&["branch", "-q", "-D", "side"]);
+    sandbox.git(&["reflog", "expire", "--expire=now", "--all"]);
+    sandbox.git(&["gc", "-q", "--prune=now"]);
+    let replayed = replayed(&sandbox, &["--yes", "--clean", "test"], 1);
+    let commit = replayed["commit"].as_str().unwrap();
+    let why = "git removes commits that no branch has; fetch it from where it was pushed";
+    assert_eq!(replayed["why_not"], format!("the commit {commit} is not in the repository: {why}"));
+}
+
+#[test]
 fn a_replay_on_a_clean_copy_has_the_submodules_as_they_were() {
     let sandbox = sandbox();
     let script = "for one in inner deep; do git init -q ../$one; done\n\

@@ -60,6 +60,12 @@ impl Git {
         let written = fs::create_dir_all(at.join(".git/objects/info"))
             .and_then(|()| fs::write(&borrows, format!("{}\n", objects.display())));
         written.map_err(|error| format!("cannot write {}: {error}", borrows.display()))?;
+        if self.in_copy(at, &["cat-file", "-e", &format!("{commit}^{{commit}}")]).is_err() {
+            return Err(format!(
+                "the commit {commit} is not in the repository: git removes commits that no branch has; fetch it from where \
+                 it was pushed"
+            ));
+        }
         self.in_copy(at, &["checkout", "--quiet", "--detach", commit])?;
         // git succeeds although it cannot read a file of the commit, as in a partial clone, and leaves it out.
         let missing = self.in_copy(at, &["ls-files", "--deleted", "-z"])?;

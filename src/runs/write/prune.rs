@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::disk::{DiskError, Errno, Operation};
 use crate::engine::Attempt;
-use crate::model::{Explain as _, RunId, RunStatus, RunSummary, Timestamp};
+use crate::model::{Explain as _, RunId, RunStatus, RunSummary, Timestamp, is_terminal_control};
 use crate::runs::context::{Context, OpenedProject};
 use crate::runs::error::{Error, Result};
 use crate::runs::holder::process_of;
@@ -192,6 +192,11 @@ impl Destination {
         }
         let root = canonical(cx, project.root())?.unwrap_or_else(|| project.root().to_owned());
         let noted = flow.strip_prefix(root).unwrap_or(&flow).to_owned();
+        // Pages leave it out, and the command that they print to read there would name another directory.
+        if noted.to_string_lossy().contains(is_terminal_control) {
+            let why = "has a control character in its name, such as a line break; choose another directory";
+            return Err(Error::Usage(format!("--to: {} {why}", noted.to_string_lossy().escape_debug())));
+        }
         Ok(Self { flow, noted, given: given.to_owned() })
     }
 

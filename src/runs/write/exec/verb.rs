@@ -288,6 +288,12 @@ fn lost(id: &ActivityId, code: Option<i32>, error: &Error) -> Error {
                 + " lets the run go on; then record how it ended, or run it once more with --again"
         }
         Error::Store(StoreError::Pruned { .. }) => problem.help.unwrap_or_default(),
+        // Nothing is left to which the record could be added.
+        _ if ["run_empty", "run_not_found"].contains(&problem.code) => {
+            "the files of the run were removed while it ran; bring them back with git, or begin another run, and run it \
+             once more there"
+                .into()
+        }
         _ => "its outcome is in doubt until it is recorded, or run once more with --again".into(),
     };
     Problem::new(Kind::Io, "end_not_recorded", message).help(help).because(problem.causes).into()
