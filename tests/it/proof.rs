@@ -1317,8 +1317,8 @@ fn a_run_in_which_only_units_report_is_told_where_it_begins() {
     }
     let refused = sandbox.flow(["complete", "r1", "--json"]).exits(1).error();
     assert_eq!(refused["code"], "not_proved");
-    let help = "record or report something in `build` first, where the run begins; `flow complete r1 --skip-reason 'TEXT'` goes on \
-                without it, and notes why";
+    let help = "record or report something in `build` first, where the run begins; `flow complete r1 --skip-reason 'TEXT'` \
+                completes the run without it, and notes why";
     assert_eq!(refused["help"], help);
     for verb in [
         &["exec", "--run-id", "r1", "--phase", "verify", "--json", "test"][..],
