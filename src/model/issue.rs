@@ -140,18 +140,29 @@ fn is_key(text: &str) -> bool {
     is_word && project.starts_with(|first: char| first.is_ascii_alphabetic()) && positive(number).is_some()
 }
 
-/// The one spelling of an address: without user, query and fragment, the host in lower case, no slash at the end.
+/// The one spelling of an address: without user, the host in lower case, no slash at the end. The query stays where the path
+/// does not end in a number or a key, since it may be what names the issue: `show_bug.cgi?id=12`. Of fragments only one stays
+/// that is a route: `#/issue/12`.
 fn address(text: &str) -> Option<String> {
     let (scheme, rest) = text.split_once("://")?;
     let scheme = scheme.to_ascii_lowercase();
     if !matches!(scheme.as_str(), "http" | "https") || text.contains(|c: char| c.is_whitespace() || c.is_control()) {
         return None;
     }
-    let rest = rest.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
-    let (place, path) = rest.split_once('/')?;
+    let (rest, fragment) = rest.split_once('#').unwrap_or((rest, ""));
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (place, path) = rest.trim_end_matches('/').split_once('/').unwrap_or((rest.trim_end_matches('/'), ""));
+    let mut path = path.trim_start_matches('/').to_owned();
+    let last = path.rsplit('/').next().unwrap_or_default();
+    let is_named_by_path = positive(last).is_some() || is_key(last);
+    if !query.is_empty() && !is_named_by_path {
+        path = format!("{path}?{query}");
+    }
+    if fragment.starts_with('/') || fragment.starts_with("!/") {
+        path = format!("{path}#{}", fragment.trim_end_matches('/'));
+    }
     // Without the user, whose password may be there.
     let host = place.rsplit('@').next().unwrap_or_default().to_ascii_lowercase();
-    let path = path.trim_start_matches('/');
     (!host.is_empty() && !path.is_empty()).then(|| format!("{scheme}://{host}/{path}"))
 }
 
@@ -300,6 +311,24 @@ mod tests {
         }
         let url = "https://github.com/owner/name/issues/42";
         assert_eq!(url.parse::<Issue>().unwrap().key(None), url, "the remote is not known");
+    }
+
+    #[test]
+    fn an_address_keeps_what_names_the_issue_in_it() {
+        let key = |text: &str| text.parse::<Issue>().unwrap().key(None);
+        for (one, other, is_same) in [
+            ("https://b.example/show_bug.cgi?id=12", "https://b.example/show_bug.cgi?id=13", false),
+            ("https://b.example/x?p=aaa", "https://B.example/x?p=aaa", true),
+            ("https://t.example/#/issue/7", "https://t.example/#/issue/8", false),
+            ("https://t.example/#!/issue/7", "https://t.example/#!/issue/7/", true),
+            // The path names it already.
+            ("https://g.example/o/n/issues/7?tab=files#note-3", "https://g.example/o/n/issues/7", true),
+            ("https://j.example/browse/PROJ-7?focusedId=1", "https://j.example/browse/PROJ-7", true),
+            ("https://g.example/o/n/wiki/page#part", "https://g.example/o/n/wiki/page", true),
+        ] {
+            assert_eq!(key(one) == key(other), is_same, "{one} {other}");
+            assert!(issue_file_part(&key(one)) != issue_file_part(&key(other)) || is_same, "{one} {other}");
+        }
     }
 
     #[test]
